@@ -1,0 +1,1 @@
+//! The engine's seams on PostgreSQL, Redis/Kvrocks and Kafka. Never rules or HTTP handlers.

@@ -1,0 +1,173 @@
+//! The one way into the rules.
+
+use crate::change::Change;
+use crate::command::{Action, Command, Idempotency};
+use crate::commands::{self, Decision};
+use crate::ids::Actor;
+use crate::inventory::Inventory;
+use crate::limits::{KEY_KEEP_SECONDS_MAX, KEYS_PER_INVENTORY_MAX};
+use crate::outcome::{Applied, Outcome, Reply};
+use crate::refusal::{Refusal, RefusalCode};
+use crate::rules::check_within;
+use crate::time::Timestamp;
+
+/// Decides a command at a moment and changes the inventory accordingly.
+///
+/// Holds that are over end first, so none of them is ever in anybody's way. Time does not run backwards: an earlier
+/// `now` than the last change's counts as that one. A refused command changes nothing, except that a key remembers
+/// the refusal.
+pub fn apply(inventory: &mut Inventory, now: Timestamp, command: &Command) -> Applied {
+    let now = now.clamped().max(inventory.clock());
+    let mut changes = Vec::new();
+    let expired = commands::expire::due(inventory, now);
+    change_all(inventory, now, Actor::default(), expired, &mut changes);
+
+    if let Some(idempotency) = &command.idempotency
+        && let Some(remembered) = inventory.memory().recall(&idempotency.key, now)
+    {
+        if remembered.fingerprint == idempotency.fingerprint {
+            return Applied {
+                outcome: remembered.outcome.clone(),
+                changes,
+                sequence: remembered.sequence,
+                decided_at: remembered.decided_at,
+                replayed: true,
+            };
+        }
+        let outcome = Outcome::Refused(Box::new(Refusal::IdempotencyKeyReused));
+        let sequence = inventory.open_sequence();
+        return Applied { outcome, changes, sequence, decided_at: now, replayed: false };
+    }
+
+    let (decided, reply) = match decide(inventory, now, command) {
+        Ok(Decision { changes, reply }) => (changes, reply),
+        Err(refusal) => (Vec::new(), Reply::Refused(Box::new(refusal))),
+    };
+    change_all(inventory, now, command.by, decided, &mut changes);
+    if let Some(idempotency) = &command.idempotency {
+        let remembered = remember(inventory, now, idempotency, &reply);
+        change_all(inventory, now, command.by, remembered, &mut changes);
+    }
+    Applied {
+        outcome: inventory.outcome(&reply),
+        changes,
+        sequence: inventory.open_sequence(),
+        decided_at: now,
+        replayed: false,
+    }
+}
+
+fn decide(inventory: &mut Inventory, now: Timestamp, command: &Command) -> Result<Decision, Refusal> {
+    check_key(inventory, command)?;
+    match &command.action {
+        Action::CreateEvent(create) => create.decide(inventory),
+        Action::CreateSchedule(create) => create.decide(inventory, now),
+        Action::CreateShop(create) => create.decide(inventory),
+        Action::PatchEvent(patch) => patch.decide(inventory),
+        Action::PatchSchedule(patch) => patch.decide(inventory, now),
+        Action::PatchShop(patch) => patch.decide(inventory),
+        Action::BlockSeats(block) => block.decide(inventory),
+        Action::UnblockSeats(unblock) => unblock.decide(inventory),
+        Action::AddSlot(add) => add.decide(inventory, now),
+        Action::PatchSlot(patch) => patch.decide(inventory),
+        Action::DeleteSlot(delete) => delete.decide(inventory),
+        Action::RollSlots => commands::roll_slots::decide(inventory, now),
+        Action::AddBox(add) => add.decide(inventory),
+        Action::PatchBox(patch) => patch.decide(inventory),
+        Action::ImportTickets(import) => import.decide(inventory),
+        Action::Book(book) => book.decide(inventory, now, command.by),
+        Action::Confirm(confirm) => confirm.decide(inventory, now),
+        Action::Extend(extend) => extend.decide(inventory, now),
+        Action::Cancel(cancel) => cancel.decide(inventory),
+        Action::Move(moving) => moving.decide(inventory, now),
+        Action::Redeem(redeem) => redeem.decide(inventory, now),
+        Action::Expire => Ok(Decision::nothing(Reply::Done)),
+        Action::ForgetContact(forget) => Ok(forget.decide(inventory)),
+        Action::ForgetKeys => Ok(commands::forget_keys::decide(inventory, now)),
+    }
+}
+
+/// Refuses a key that cannot be kept as asked, commands on bookings without the key that the inventory demands, and
+/// commands that no more answers can be remembered for.
+fn check_key(inventory: &Inventory, command: &Command) -> Result<(), Refusal> {
+    let on_booking = match &command.action {
+        Action::Book(_)
+        | Action::Confirm(_)
+        | Action::Extend(_)
+        | Action::Cancel(_)
+        | Action::Move(_)
+        | Action::Redeem(_) => true,
+        Action::CreateEvent(_)
+        | Action::CreateSchedule(_)
+        | Action::CreateShop(_)
+        | Action::PatchEvent(_)
+        | Action::PatchSchedule(_)
+        | Action::PatchShop(_)
+        | Action::BlockSeats(_)
+        | Action::UnblockSeats(_)
+        | Action::AddSlot(_)
+        | Action::PatchSlot(_)
+        | Action::DeleteSlot(_)
+        | Action::RollSlots
+        | Action::AddBox(_)
+        | Action::PatchBox(_)
+        | Action::ImportTickets(_)
+        | Action::Expire
+        | Action::ForgetContact(_)
+        | Action::ForgetKeys => false,
+    };
+    match &command.idempotency {
+        None => {
+            let demanded = inventory.terms().is_some_and(|terms| terms.rules.require_idempotency_key);
+            if on_booking && demanded { Err(Refusal::IdempotencyKeyRequired) } else { Ok(()) }
+        }
+        Some(idempotency) => {
+            check_within(idempotency.keep_seconds, KEY_KEEP_SECONDS_MAX, "/idempotency/keep_seconds")?;
+            if inventory.memory().queue_len() >= KEYS_PER_INVENTORY_MAX {
+                Err(Refusal::Overloaded)
+            } else {
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The change by which a key remembers its answer, unless the command was refused in a way that is decided afresh.
+fn remember(inventory: &Inventory, now: Timestamp, idempotency: &Idempotency, reply: &Reply) -> Vec<Change> {
+    if let Reply::Refused(refusal) = reply
+        && !RefusalCode::from(&**refusal).is_remembered()
+    {
+        return Vec::new();
+    }
+    // An inventory that was never created remembers nothing: it would come into being by being asked.
+    let Some(terms) = inventory.terms() else { return Vec::new() };
+    let keep_seconds = idempotency.keep_seconds.max(terms.rules.max_hold_seconds);
+    let keep_until = inventory.memory().in_order(now.plus_seconds(keep_seconds));
+    vec![Change::Remembered {
+        key: idempotency.key,
+        fingerprint: idempotency.fingerprint,
+        keep_until,
+        reply: reply.clone(),
+    }]
+}
+
+/// Applies changes and notes them, under one [`Change::Act`].
+fn change_all(
+    inventory: &mut Inventory,
+    now: Timestamp,
+    by: Actor,
+    changes: Vec<Change>,
+    journal: &mut Vec<Change>,
+) {
+    if changes.is_empty() {
+        return;
+    }
+    let act = Change::Act { at: now, by };
+    // Consecutive changes of one act share its heading.
+    let same_act = journal.iter().rev().find(|change| matches!(change, Change::Act { .. })) == Some(&act);
+    let heading = if same_act { None } else { Some(act) };
+    for change in heading.into_iter().chain(changes) {
+        inventory.change(&change);
+        journal.push(change);
+    }
+}

@@ -1,0 +1,171 @@
+//! What happened: the closed list of everything that can change an inventory.
+//!
+//! The journal is a list of these. Replaying it onto an empty inventory gives the same state as the commands did,
+//! because commands have no other way to change anything: see [`crate::inventory::Inventory::replay`].
+//! The order of the variants is part of the journal's format; new ones go to the end.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::booking::{Booking, Units};
+use crate::event::EventPlan;
+use crate::ids::{Actor, BookingId, RedeemCode};
+use crate::memory::KeyDigest;
+use crate::money::{Money, PriceStep};
+use crate::outcome::Reply;
+use crate::rules::Terms;
+use crate::schedule::{Pattern, SchedulePlan, Slot, Ticket};
+use crate::seats::Seat;
+use crate::shop::{PickupBox, PickupWindow, ShopPlan};
+use crate::time::{Date, SlotId, Timestamp};
+
+/// One change of an inventory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Change {
+    /// What follows happened at this time and was asked for by this caller.
+    Act {
+        /// When.
+        at: Timestamp,
+        /// Who; [`Actor`] zero for what falls due by itself.
+        by: Actor,
+    },
+    /// The inventory is an event.
+    EventCreated(Box<EventPlan>),
+    /// The inventory is a schedule, still without slots.
+    ScheduleCreated(Box<SchedulePlan>),
+    /// The inventory is a shop, still without boxes.
+    ShopCreated(Box<ShopPlan>),
+    /// Name, sales window, status or rules are these now.
+    TermsPatched(Box<Terms>),
+    /// Sections and areas cost this from now on.
+    PricesPatched {
+        /// Index of the section and its price.
+        sections: Vec<(u16, Money)>,
+        /// Index of the area and its price.
+        areas: Vec<(u16, Money)>,
+    },
+    /// House seats.
+    SeatsBlocked(Vec<Seat>),
+    /// House seats given to the public.
+    SeatsUnblocked(Vec<Seat>),
+    /// The schedule makes these slots from now on.
+    PatternPatched(Box<Pattern>),
+    /// New slots.
+    SlotsAdded(Vec<(SlotId, Slot)>),
+    /// Slots that nobody had booked.
+    SlotsRemoved(Vec<SlotId>),
+    /// A slot was closed, opened, or given more or fewer places.
+    SlotPatched {
+        /// Which.
+        slot: SlotId,
+        /// Whether the operator keeps it closed.
+        closed: bool,
+        /// Its places.
+        capacity: u32,
+    },
+    /// The slots of all days up to this date are made.
+    RolledThrough(Date),
+    /// A new box.
+    BoxAdded(Box<PickupBox>),
+    /// The properties of a box are these now.
+    BoxPatched(Box<BoxProperties>),
+    /// Tickets were registered or changed.
+    TicketsImported(Vec<(Arc<str>, Ticket)>),
+    /// A new booking, on hold or confirmed.
+    Booked(Arc<Booking>),
+    /// How to reach a customer.
+    ContactKept {
+        /// Whom.
+        customer: Arc<str>,
+        /// Sealed; see [`crate::customers::Account::contact`].
+        contact: Box<[u8]>,
+    },
+    /// A hold was paid.
+    Confirmed {
+        /// Which.
+        booking: BookingId,
+        /// Of the payment.
+        payment_reference: Option<Arc<str>>,
+    },
+    /// An expired hold was paid late, and its units were taken again.
+    Revived {
+        /// Which.
+        booking: BookingId,
+        /// What it claims now.
+        units: Box<Units>,
+        /// Its code, which may have been given to another meanwhile.
+        redeem_code: RedeemCode,
+        /// Of the payment.
+        payment_reference: Option<Arc<str>>,
+    },
+    /// A hold lasts longer.
+    Extended {
+        /// Which.
+        booking: BookingId,
+        /// Until when.
+        expires_at: Timestamp,
+    },
+    /// A booking was cancelled.
+    Cancelled {
+        /// Which.
+        booking: BookingId,
+        /// Why, in the caller's words.
+        reason: Option<Arc<str>>,
+    },
+    /// A booking claims other units.
+    Moved {
+        /// Which.
+        booking: BookingId,
+        /// What it claims now.
+        units: Box<Units>,
+    },
+    /// A booking was collected, admitted.
+    Redeemed {
+        /// Which.
+        booking: BookingId,
+    },
+    /// A hold was not paid in time.
+    Expired {
+        /// Which.
+        booking: BookingId,
+    },
+    /// A customer's contact details are gone.
+    ContactForgotten {
+        /// Whose.
+        customer: Arc<str>,
+    },
+    /// A key remembers the answer to the command whose changes stand before this one.
+    Remembered {
+        /// Which.
+        key: KeyDigest,
+        /// Of the request.
+        fingerprint: u64,
+        /// Until when.
+        keep_until: Timestamp,
+        /// What to answer.
+        reply: Reply,
+    },
+    /// All answers that were to be kept until then are gone.
+    KeysForgotten {
+        /// This time and earlier.
+        through: Timestamp,
+    },
+}
+
+/// What can be changed of a box.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BoxProperties {
+    /// Index into [`crate::shop::Shop::boxes`].
+    pub number: u32,
+    /// How many there are in all.
+    pub quantity: u32,
+    /// Before the first step of the curve.
+    pub price: Money,
+    /// When it can be collected.
+    pub pickup: Option<PickupWindow>,
+    /// In order of time.
+    pub price_curve: Vec<PriceStep>,
+    /// Closed by the operator.
+    pub closed: bool,
+}

@@ -1,0 +1,68 @@
+//! The binary form of commands and changes.
+//!
+//! One version byte, then a varint length of the list (changes) and the values in the postcard wire format: unsigned
+//! integers as LEB128 varints, signed ones zigzag first, text and lists with a varint length before them, an option
+//! as one byte, an enum as the varint index of its variant. Variants and fields are therefore only ever appended, and
+//! the golden bytes in `tests/golden.rs` fail if one moves.
+
+use crate::change::Change;
+use crate::command::Command;
+
+/// The version written in front of everything.
+pub const FORMAT_VERSION: u8 = 1;
+
+/// Bytes that are not a command or a list of changes of a known version.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// Nothing at all.
+    #[error("no bytes")]
+    Empty,
+    /// Written by a program that this one does not know.
+    #[error("format version {0} is not known; this program reads version {FORMAT_VERSION}")]
+    UnknownVersion(u8),
+    /// Cut short, or not the bytes that were written.
+    #[error("damaged: {0}")]
+    Damaged(postcard::Error),
+    /// More bytes than the values need.
+    #[error("{0} bytes left over")]
+    LeftOver(usize),
+}
+
+/// The bytes of a command.
+///
+/// # Panics
+/// Never: postcard fails on types without a length and on full buffers, and has neither here.
+pub fn encode_command(command: &Command) -> Vec<u8> {
+    encode(command)
+}
+
+/// The command of bytes.
+pub fn decode_command(bytes: &[u8]) -> Result<Command, DecodeError> {
+    decode(bytes)
+}
+
+/// The bytes of the changes of a batch.
+///
+/// # Panics
+/// Never: see [`encode_command`].
+pub fn encode_changes(changes: &[Change]) -> Vec<u8> {
+    encode(changes)
+}
+
+/// The changes of bytes.
+pub fn decode_changes(bytes: &[u8]) -> Result<Vec<Change>, DecodeError> {
+    decode(bytes)
+}
+
+fn encode<T: serde::Serialize + ?Sized>(value: &T) -> Vec<u8> {
+    postcard::to_extend(value, vec![FORMAT_VERSION]).expect("the values have lengths and the buffer grows")
+}
+
+fn decode<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, DecodeError> {
+    let (&version, rest) = bytes.split_first().ok_or(DecodeError::Empty)?;
+    if version != FORMAT_VERSION {
+        return Err(DecodeError::UnknownVersion(version));
+    }
+    let (value, rest) = postcard::take_from_bytes(rest).map_err(DecodeError::Damaged)?;
+    if rest.is_empty() { Ok(value) } else { Err(DecodeError::LeftOver(rest.len())) }
+}

@@ -1,0 +1,45 @@
+//! Makes an inventory a shop.
+
+use serde::{Deserialize, Serialize};
+
+use super::Decision;
+use crate::change::Change;
+use crate::ids::InventoryKind;
+use crate::inventory::Inventory;
+use crate::money::Currency;
+use crate::outcome::Reply;
+use crate::refusal::Refusal;
+use crate::rules::{RulesPatch, SalesWindow, Terms};
+use crate::shop::ShopPlan;
+use crate::time::Zone;
+
+/// Makes an inventory a shop.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CreateShop {
+    /// The id of the inventory.
+    pub id: String,
+    /// For people.
+    pub name: String,
+    /// IANA name.
+    pub timezone: String,
+    /// Of all its prices.
+    pub currency: Currency,
+    /// When bookings can be made.
+    pub sales: SalesWindow,
+    /// What differs from the default rules of a shop.
+    pub rules: RulesPatch,
+}
+
+impl CreateShop {
+    pub(crate) fn decide(&self, inventory: &Inventory) -> Result<Decision, Refusal> {
+        let terms =
+            Terms::new(InventoryKind::Shop, &self.id, &self.name, self.currency, self.sales, self.rules)?;
+        Zone::named(&self.timezone, "/timezone")?;
+        if inventory.stock().is_some() {
+            return Err(Refusal::AlreadyExists);
+        }
+
+        let plan = ShopPlan { terms, timezone: self.timezone.clone() };
+        Ok(Decision::one(Change::ShopCreated(Box::new(plan)), Reply::Inventory))
+    }
+}

@@ -1,0 +1,104 @@
+//! Makes the slots of the days that came into view, and removes old ones. Sent when due.
+
+use super::Decision;
+use crate::change::Change;
+use crate::inventory::Inventory;
+use crate::limits::SLOTS_PER_SCHEDULE_MAX;
+use crate::outcome::Reply;
+use crate::refusal::Refusal;
+use crate::schedule::{Pattern, Schedule};
+use crate::time::{Date, SlotId, Timestamp, Zone};
+
+pub(crate) fn decide(inventory: &Inventory, now: Timestamp) -> Result<Decision, Refusal> {
+    let schedule = inventory.schedule()?;
+    let today = schedule.zone.date_at(now);
+
+    let oldest_kept = today.plus_days(-i32::from(schedule.pattern.keep_past_days));
+    let stale: Vec<SlotId> = schedule
+        .slots
+        .iter()
+        .take_while(|(id, _)| id.date < oldest_kept)
+        .filter(|(_, slot)| slot.pool.booked() == 0)
+        .map(|(id, _)| *id)
+        .collect();
+    let mut changes = Vec::new();
+    let mut room = SLOTS_PER_SCHEDULE_MAX.saturating_sub(schedule.slots.len() - stale.len());
+    if !stale.is_empty() {
+        changes.push(Change::SlotsRemoved(stale));
+    }
+    let through = horizon(today, &schedule.pattern);
+    let made = schedule.rolled_through.unwrap_or(today.plus_days(-1));
+    if through > made {
+        let first = made.plus_days(1).max(today);
+        let mut added = Schedule::planned(&schedule.zone, &schedule.pattern, first..=through, now);
+        added.retain(|(id, _)| {
+            let wanted = room > 0 && !schedule.slots.contains_key(id);
+            room -= usize::from(wanted);
+            wanted
+        });
+        if !added.is_empty() {
+            changes.push(Change::SlotsAdded(added));
+        }
+        changes.push(Change::RolledThrough(through));
+    }
+    Ok(Decision { changes, reply: Reply::Done })
+}
+
+/// The changes that make the slots of a new schedule.
+pub(crate) fn first_days(zone: &Zone, pattern: &Pattern, now: Timestamp) -> Vec<Change> {
+    let today = zone.date_at(now);
+    let through = horizon(today, pattern);
+    let slots = Schedule::planned(zone, pattern, today..=through, now);
+    vec![Change::SlotsAdded(slots), Change::RolledThrough(through)]
+}
+
+/// The changes that turn the slots of today and later from one pattern to another.
+pub(crate) fn repattern(
+    schedule: &Schedule,
+    pattern: &Pattern,
+    now: Timestamp,
+) -> Result<Vec<Change>, Refusal> {
+    let today = schedule.zone.date_at(now);
+    let through = horizon(today, pattern);
+    let made = schedule.rolled_through.unwrap_or(today.plus_days(-1));
+    let is_kept = |id: &SlotId| {
+        let old = schedule.pattern.window_of(*id).filter(|_| id.date <= made);
+        let new = pattern.window_of(*id).filter(|_| id.date <= through);
+        old == new
+    };
+
+    let mut removed = Vec::new();
+    let mut closed = Vec::new();
+    let first = SlotId { date: today, start: crate::time::Minute(0) };
+    for (id, slot) in schedule.slots.range(first..).filter(|(id, slot)| !slot.is_past(now) && !is_kept(id)) {
+        if slot.pool.booked() == 0 {
+            removed.push(*id);
+        } else if pattern.window_of(*id).is_none() {
+            closed.push(Change::SlotPatched { slot: *id, closed: true, capacity: slot.pool.capacity });
+        }
+    }
+    let mut added = Schedule::planned(&schedule.zone, pattern, today..=through, now);
+    added.retain(|(id, _)| {
+        let taken = schedule.slots.contains_key(id) && removed.binary_search(id).is_err();
+        !taken && !is_kept(id)
+    });
+    if schedule.slots.len() - removed.len() + added.len() > SLOTS_PER_SCHEDULE_MAX {
+        let message = format!("would make more than {SLOTS_PER_SCHEDULE_MAX} slots");
+        return Err(Refusal::invalid("/windows", message));
+    }
+    Ok([
+        some_slots(removed, Change::SlotsRemoved),
+        closed,
+        some_slots(added, Change::SlotsAdded),
+        vec![Change::RolledThrough(through)],
+    ]
+    .concat())
+}
+
+fn some_slots<T>(slots: Vec<T>, change: fn(Vec<T>) -> Change) -> Vec<Change> {
+    if slots.is_empty() { Vec::new() } else { vec![change(slots)] }
+}
+
+fn horizon(today: Date, pattern: &Pattern) -> Date {
+    today.plus_days(i32::from(pattern.days) - 1)
+}

@@ -1,0 +1,147 @@
+//! Names of things: bookings, callers, codes, and the checks on names that callers choose.
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits::SLUG_CHARACTERS_MAX;
+use crate::refusal::Refusal;
+
+/// A booking's UUID. Made outside, or chosen by the caller; any value is legal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct BookingId(pub [u8; 16]);
+
+/// Who sent a command: the number of an API key. Zero is the system itself, or the open mode without keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Actor(pub u64);
+
+/// Which of the three kinds an inventory is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum InventoryKind {
+    /// A show with seats and standing areas.
+    Event,
+    /// Time slots.
+    Schedule,
+    /// A merchant's boxes.
+    Shop,
+}
+
+/// A short code that a person reads out at the door: six characters of an alphabet without lookalikes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct RedeemCode(u32);
+
+/// No 0/O and no 1/I: 32 characters, five bits each.
+const CODE_ALPHABET: &[u8; 32] = b"23456789ABCDEFGHJKLMNPQRSTUVWXYZ";
+const CODE_CHARACTERS: u32 = 6;
+const CODES: u32 = 1 << (5 * CODE_CHARACTERS);
+
+impl RedeemCode {
+    /// The code of a random number; the numbers above the last code wrap around.
+    pub fn from_random(number: u32) -> RedeemCode {
+        RedeemCode(number % CODES)
+    }
+
+    /// The code to try when this one is taken.
+    pub(crate) fn next(self) -> RedeemCode {
+        RedeemCode((self.0 + 1) % CODES)
+    }
+}
+
+impl std::fmt::Display for RedeemCode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for position in (0..CODE_CHARACTERS).rev() {
+            let index = (self.0 >> (5 * position)) & 31;
+            write!(f, "{}", char::from(CODE_ALPHABET[index as usize]))?;
+        }
+        Ok(())
+    }
+}
+
+impl std::str::FromStr for RedeemCode {
+    type Err = ();
+
+    /// Reads a code as a person types it: lower case counts as upper case.
+    fn from_str(text: &str) -> Result<RedeemCode, ()> {
+        if text.len() != CODE_CHARACTERS as usize {
+            return Err(());
+        }
+        let mut number = 0;
+        for byte in text.bytes() {
+            let byte = byte.to_ascii_uppercase();
+            let index = CODE_ALPHABET.iter().position(|&letter| letter == byte).ok_or(())?;
+            number = number << 5 | u32::try_from(index).expect("32 letters");
+        }
+        Ok(RedeemCode(number))
+    }
+}
+
+/// Refuses an id that is not `[a-z0-9][a-z0-9-]{0,62}`.
+pub(crate) fn check_slug(slug: &str, pointer: &str) -> Result<(), Refusal> {
+    let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let bytes = slug.as_bytes();
+    let well_formed = bytes.first().is_some_and(|&first| letter(first))
+        && bytes.len() <= SLUG_CHARACTERS_MAX
+        && bytes.iter().all(|&byte| letter(byte) || byte == b'-');
+    if well_formed {
+        return Ok(());
+    }
+    Err(Refusal::invalid(
+        pointer,
+        "must be 1 to 63 lower-case letters, digits and dashes, not starting with a dash",
+    ))
+}
+
+/// Refuses text that is empty, too long or has control characters.
+pub(crate) fn check_text(text: &str, characters_max: usize, pointer: &str) -> Result<(), Refusal> {
+    let fits = text.len() <= characters_max || text.chars().count() <= characters_max;
+    if !text.is_empty() && fits && !text.chars().any(char::is_control) {
+        return Ok(());
+    }
+    Err(Refusal::invalid(
+        pointer,
+        format!("must be 1 to {characters_max} characters without control characters"),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_read_as_they_are_printed() {
+        for number in [0, 1, 31, 32, 123_456_789, CODES - 1] {
+            let code = RedeemCode::from_random(number);
+            assert_eq!(code.to_string().len(), 6);
+            assert_eq!(code.to_string().parse(), Ok(code));
+            assert_eq!(code.to_string().to_lowercase().parse(), Ok(code));
+        }
+        assert_eq!(RedeemCode::from_random(0).to_string(), "222222");
+        assert_eq!(RedeemCode::from_random(33).to_string(), "222233");
+        assert_eq!(RedeemCode::from_random(CODES), RedeemCode::from_random(0));
+        assert_eq!(RedeemCode::from_random(7).next(), RedeemCode::from_random(8));
+        assert_eq!(RedeemCode::from_random(CODES - 1).next(), RedeemCode::from_random(0));
+        for wrong in ["", "22222", "2222222", "22222O", "222221", "2222é"] {
+            assert_eq!(wrong.parse::<RedeemCode>(), Err(()), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn slugs_and_texts_have_bounds() {
+        let long = "a".repeat(64);
+        for (slug, allowed) in [
+            ("a", true),
+            ("0-a", true),
+            (&long[..63], true),
+            (&long, false),
+            ("", false),
+            ("-a", false),
+            ("A", false),
+            ("a_b", false),
+            ("é", false),
+        ] {
+            assert_eq!(check_slug(slug, "/id").is_ok(), allowed, "{slug}");
+        }
+        for (text, allowed) in [("a", true), ("", false), ("ééé", true), ("éééé", false), ("a\n", false)]
+        {
+            assert_eq!(check_text(text, 3, "/name").is_ok(), allowed, "{text:?}");
+        }
+    }
+}

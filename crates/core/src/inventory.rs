@@ -1,0 +1,555 @@
+//! An inventory: the state that commands are decided on and changes are applied to.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use crate::booking::{Booking, Status, Units};
+use crate::change::{BoxProperties, Change};
+use crate::customers::Customers;
+use crate::event::Event;
+use crate::ids::{BookingId, RedeemCode};
+use crate::memory::{Memory, Remembered};
+use crate::outcome::{EventSummary, Grant, Outcome, Reply, ScheduleSummary, SubsectionSummary, Summary};
+use crate::pool::{Claim, Pool};
+use crate::refusal::Refusal;
+use crate::rules::Terms;
+use crate::schedule::{Schedule, TicketUse};
+use crate::seats::SeatState;
+use crate::shop::Shop;
+use crate::time::Timestamp;
+
+/// What sells together in one order of commands. Empty until its creation is applied.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Inventory {
+    sequence: u64,
+    batch_has_changes: bool,
+    clock: Timestamp,
+    stock: Option<Stock>,
+    bookings: HashMap<BookingId, Arc<Booking>>,
+    customers: Customers,
+    /// Of every booking on hold, when it ends.
+    deadlines: BTreeSet<(Timestamp, BookingId)>,
+    /// Of every active booking, its code.
+    codes: HashMap<RedeemCode, BookingId>,
+    memory: Memory,
+}
+
+/// What is for sale.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Stock {
+    /// Seats and standing areas.
+    Event(Box<Event>),
+    /// Time slots.
+    Schedule(Box<Schedule>),
+    /// Boxes.
+    Shop(Box<Shop>),
+}
+
+// Reading.
+impl Inventory {
+    /// The number of the last batch.
+    pub fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// The time of the last change.
+    pub fn clock(&self) -> Timestamp {
+        self.clock
+    }
+
+    /// What is for sale; `None` until the inventory was created.
+    pub fn stock(&self) -> Option<&Stock> {
+        self.stock.as_ref()
+    }
+
+    /// Name, currency, sales window and rules; `None` until the inventory was created.
+    pub fn terms(&self) -> Option<&Terms> {
+        self.stock.as_ref().map(Stock::terms)
+    }
+
+    /// A booking as it is now.
+    pub fn booking(&self, id: BookingId) -> Option<&Arc<Booking>> {
+        self.bookings.get(&id)
+    }
+
+    /// All bookings ever made, in no order.
+    pub fn bookings(&self) -> impl ExactSizeIterator<Item = &Arc<Booking>> {
+        self.bookings.values()
+    }
+
+    /// The active booking that has a code.
+    pub fn booking_of_code(&self, code: RedeemCode) -> Option<BookingId> {
+        self.codes.get(&code).copied()
+    }
+
+    /// The live counts of all customers.
+    pub fn customers(&self) -> &Customers {
+        &self.customers
+    }
+
+    /// The bookings on hold, in the order in which their holds end.
+    pub fn deadlines(&self) -> impl ExactSizeIterator<Item = (Timestamp, BookingId)> + '_ {
+        self.deadlines.iter().copied()
+    }
+
+    /// The answers that idempotency keys remember.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// When something falls due by itself: a hold, the slots of a new day, an answer to be forgotten.
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        let hold = self.deadlines.first().map(|&(expires_at, _)| expires_at);
+        let roll = match &self.stock {
+            Some(Stock::Schedule(schedule)) => schedule.next_roll(),
+            Some(Stock::Event(_) | Stock::Shop(_)) | None => None,
+        };
+        [hold, roll, self.memory.next_deadline()].into_iter().flatten().min()
+    }
+
+    /// The inventory in numbers; `None` until it was created.
+    pub fn summary(&self) -> Option<Summary> {
+        Some(match self.stock.as_ref()? {
+            Stock::Event(event) => Summary::Event(summary_of(event)),
+            Stock::Schedule(schedule) => Summary::Schedule(ScheduleSummary {
+                terms: schedule.terms.clone(),
+                timezone: schedule.timezone.clone(),
+                pattern: schedule.pattern.clone(),
+            }),
+            Stock::Shop(shop) => Summary::Shop { terms: shop.terms.clone(), timezone: shop.timezone.clone() },
+        })
+    }
+
+    pub(crate) fn event(&self) -> Result<&Event, Refusal> {
+        match &self.stock {
+            Some(Stock::Event(event)) => Ok(event),
+            Some(Stock::Schedule(_) | Stock::Shop(_)) | None => Err(Refusal::EventNotFound),
+        }
+    }
+
+    pub(crate) fn schedule(&self) -> Result<&Schedule, Refusal> {
+        match &self.stock {
+            Some(Stock::Schedule(schedule)) => Ok(schedule),
+            Some(Stock::Event(_) | Stock::Shop(_)) | None => Err(Refusal::ScheduleNotFound),
+        }
+    }
+
+    pub(crate) fn shop(&self) -> Result<&Shop, Refusal> {
+        match &self.stock {
+            Some(Stock::Shop(shop)) => Ok(shop),
+            Some(Stock::Event(_) | Stock::Schedule(_)) | None => Err(Refusal::ShopNotFound),
+        }
+    }
+
+    pub(crate) fn find_booking(&self, id: BookingId) -> Result<&Arc<Booking>, Refusal> {
+        self.bookings.get(&id).ok_or(Refusal::BookingNotFound)
+    }
+
+    /// The first code from `wanted` on that no active booking has.
+    pub(crate) fn free_code(&self, wanted: RedeemCode) -> RedeemCode {
+        let mut code = wanted;
+        while self.codes.contains_key(&code) {
+            code = code.next();
+        }
+        code
+    }
+
+    /// Holds that are over, in the order in which they ended.
+    pub(crate) fn due(&self, now: Timestamp) -> impl Iterator<Item = BookingId> + '_ {
+        self.deadlines
+            .iter()
+            .take_while(move |(expires_at, _)| *expires_at <= now)
+            .map(|&(_, booking)| booking)
+    }
+
+    /// Asks a question of the hall as if a booking's seats were free, and puts them back: a look only.
+    pub(crate) fn event_as_if_free<R>(
+        &mut self,
+        booking: &Booking,
+        question: impl FnOnce(&Event) -> R,
+    ) -> Result<R, Refusal> {
+        self.event()?;
+        let (Some(Stock::Event(event)), Units::Event { seats, .. }, Some(claim)) =
+            (&mut self.stock, &booking.units, booking.claim())
+        else {
+            return Err(Refusal::NotMovable);
+        };
+        event.release(seats, &[], claim);
+        let answer = question(event);
+        event.take(seats, &[], claim);
+        Ok(answer)
+    }
+}
+
+// Changing.
+impl Inventory {
+    /// Ends a batch: what was applied since the last one becomes durable together, under the returned number.
+    /// `None` if nothing changed.
+    pub fn end_batch(&mut self) -> Option<u64> {
+        if !self.batch_has_changes {
+            return None;
+        }
+        self.batch_has_changes = false;
+        self.sequence += 1;
+        Some(self.sequence)
+    }
+
+    /// The number of the batch that an answer given now belongs to.
+    pub(crate) fn open_sequence(&self) -> u64 {
+        self.sequence + u64::from(self.batch_has_changes)
+    }
+
+    /// Applies the changes of one batch from the journal.
+    ///
+    /// # Panics
+    /// If they do not follow from the state: the journal is not this inventory's, or was damaged unnoticed.
+    pub fn replay(&mut self, changes: &[Change]) {
+        for change in changes {
+            self.change(change);
+        }
+        self.end_batch();
+    }
+
+    /// Applies one change. The only place where an inventory is mutated.
+    pub(crate) fn change(&mut self, change: &Change) {
+        self.batch_has_changes = true;
+        match change {
+            Change::Act { at, by: _ } => self.clock = *at,
+            Change::EventCreated(plan) => self.create(Stock::Event(Box::new(Event::new(plan)))),
+            Change::ScheduleCreated(plan) => self.create(Stock::Schedule(Box::new(Schedule::new(plan)))),
+            Change::ShopCreated(plan) => self.create(Stock::Shop(Box::new(Shop::new(plan)))),
+            Change::TermsPatched(terms) => {
+                *self.stock.as_mut().expect("an inventory that exists").terms_mut() = Terms::clone(terms);
+            }
+            Change::PricesPatched { sections, areas } => {
+                let event = self.event_mut();
+                for &(section, price) in sections {
+                    event.sections[usize::from(section)].price = price;
+                }
+                for &(area, price) in areas {
+                    event.areas[usize::from(area)].price = price;
+                }
+            }
+            Change::SeatsBlocked(seats) => {
+                self.event_mut().transfer(seats, SeatState::Available, SeatState::Blocked);
+            }
+            Change::SeatsUnblocked(seats) => {
+                self.event_mut().transfer(seats, SeatState::Blocked, SeatState::Available);
+            }
+            Change::PatternPatched(pattern) => {
+                self.schedule_mut().pattern.clone_from(pattern);
+            }
+            Change::SlotsAdded(slots) => self.schedule_mut().slots.extend(slots.iter().copied()),
+            Change::SlotsRemoved(slots) => {
+                for slot in slots {
+                    self.schedule_mut().slots.remove(slot);
+                }
+            }
+            Change::SlotPatched { slot, closed, capacity } => {
+                let slot = self.schedule_mut().slots.get_mut(slot).expect("a slot that exists");
+                slot.closed = *closed;
+                slot.pool.capacity = *capacity;
+            }
+            Change::RolledThrough(date) => self.schedule_mut().rolled_through = Some(*date),
+            Change::BoxAdded(new) => self.shop_mut().add(new.as_ref().clone()),
+            Change::BoxPatched(properties) => self.patch_box(properties),
+            Change::TicketsImported(tickets) => {
+                let known = &mut self.schedule_mut().tickets;
+                known.extend(tickets.iter().map(|(id, ticket)| (Arc::clone(id), *ticket)));
+            }
+            Change::Booked(booking) => self.install(Arc::clone(booking)),
+            Change::ContactKept { customer, contact } => {
+                self.customers.set_contact(customer, Some(contact.clone()));
+            }
+            Change::Confirmed { booking, payment_reference } => {
+                self.confirm(*booking, payment_reference.clone())
+            }
+            Change::Revived { booking, units, redeem_code, payment_reference } => {
+                let expired = &self.bookings[booking];
+                let revived = Booking {
+                    status: Status::Confirmed { confirmed_at: self.clock },
+                    units: units.as_ref().clone(),
+                    redeem_code: *redeem_code,
+                    payment_reference: payment_reference.clone(),
+                    version: expired.version + 1,
+                    ..Booking::clone(expired)
+                };
+                self.install(Arc::new(revived));
+            }
+            Change::Extended { booking, expires_at } => {
+                let held = Arc::clone(&self.bookings[booking]);
+                self.drop_deadline(&held);
+                self.deadlines.insert((*expires_at, held.id));
+                self.restate(&held, Status::OnHold { expires_at: *expires_at });
+            }
+            Change::Cancelled { booking, reason: _ } => {
+                let active = Arc::clone(&self.bookings[booking]);
+                let confirmed_at = match active.status {
+                    Status::Confirmed { confirmed_at } => Some(confirmed_at),
+                    Status::OnHold { .. }
+                    | Status::Redeemed { .. }
+                    | Status::Cancelled { .. }
+                    | Status::Expired { .. } => None,
+                };
+                self.retire(&active);
+                self.restate(&active, Status::Cancelled { confirmed_at, cancelled_at: self.clock });
+            }
+            Change::Moved { booking, units } => self.relocate(*booking, units),
+            Change::Redeemed { booking } => self.redeem(*booking),
+            Change::Expired { booking } => {
+                let held = Arc::clone(&self.bookings[booking]);
+                let expires_at = held.deadline().expect("only holds expire");
+                self.retire(&held);
+                self.restate(&held, Status::Expired { expires_at });
+            }
+            Change::ContactForgotten { customer } => self.customers.set_contact(customer, None),
+            Change::Remembered { key, fingerprint, keep_until, reply } => {
+                let remembered = Remembered {
+                    fingerprint: *fingerprint,
+                    outcome: self.outcome(reply),
+                    sequence: self.sequence + 1,
+                    decided_at: self.clock,
+                    keep_until: *keep_until,
+                };
+                self.memory.remember(*key, remembered);
+            }
+            Change::KeysForgotten { through } => self.memory.forget(*through),
+        }
+    }
+
+    /// The answer of a reply, from the state as it is now.
+    pub(crate) fn outcome(&self, reply: &Reply) -> Outcome {
+        let booking = |id| Arc::clone(&self.bookings[id]);
+        Outcome::Granted(match reply {
+            Reply::Booking(id) => Grant::Booking(booking(id)),
+            Reply::Moved { booking: id, price_difference } => {
+                Grant::Moved { booking: booking(id), price_difference: *price_difference }
+            }
+            Reply::Inventory => Grant::Inventory(Arc::new(self.summary().expect("an inventory that exists"))),
+            Reply::Slot(slot) => {
+                let schedule = self.schedule().expect("slots are in schedules");
+                Grant::Slot(Box::new((*slot, schedule.slots[slot])))
+            }
+            Reply::SlotDeleted(slot) => Grant::SlotDeleted(*slot),
+            Reply::Box(number) => {
+                let shop = self.shop().expect("boxes are in shops");
+                Grant::Box(Arc::new(shop.boxed(*number).clone()))
+            }
+            Reply::Tickets { added, updated } => Grant::Tickets { added: *added, updated: *updated },
+            Reply::Done => Grant::Done,
+            Reply::Refused(refusal) => return Outcome::Refused(refusal.clone()),
+        })
+    }
+
+    fn create(&mut self, stock: Stock) {
+        assert!(self.stock.is_none(), "an inventory is created once");
+        self.stock = Some(stock);
+    }
+
+    fn patch_box(&mut self, properties: &BoxProperties) {
+        let boxed = self.shop_mut().boxed_mut(properties.number);
+        boxed.pool.capacity = properties.quantity;
+        boxed.price = properties.price;
+        boxed.pickup = properties.pickup;
+        boxed.price_curve.clone_from(&properties.price_curve);
+        boxed.closed = properties.closed;
+    }
+
+    /// Takes the units of a booking that is new or came back to life.
+    fn install(&mut self, booking: Arc<Booking>) {
+        let claim = booking.claim().expect("new bookings claim units");
+        self.take(&booking.units, claim);
+        if let Some(expires_at) = booking.deadline() {
+            self.deadlines.insert((expires_at, booking.id));
+        }
+        let taken = self.codes.insert(booking.redeem_code, booking.id);
+        assert!(taken.is_none(), "two active bookings of one code");
+        self.customers.add(&booking);
+        self.set_ticket_uses(&booking, Some(TicketUse::Reserved(booking.id)));
+        self.bookings.insert(booking.id, booking);
+    }
+
+    /// Frees the units of an active booking.
+    fn retire(&mut self, booking: &Booking) {
+        let claim = booking.claim().expect("active bookings claim units");
+        self.release(&booking.units, claim);
+        self.drop_deadline(booking);
+        self.codes.remove(&booking.redeem_code);
+        self.customers.remove(booking);
+        self.set_ticket_uses(booking, None);
+    }
+
+    fn confirm(&mut self, id: BookingId, payment_reference: Option<Arc<str>>) {
+        let held = Arc::clone(&self.bookings[&id]);
+        let clock = self.clock;
+        match (self.stock_mut(), &held.units) {
+            (Stock::Event(event), Units::Event { seats, areas }) => {
+                event.sell(seats, areas);
+                event.note_sale(clock);
+            }
+            (Stock::Schedule(_) | Stock::Shop(_), units) => {
+                let quantity = units.quantity();
+                let pool = self.pool_mut(units);
+                pool.release(quantity, Claim::Held);
+                pool.take(quantity, Claim::Sold);
+            }
+            (Stock::Event(_), Units::Slot { .. } | Units::Box { .. }) => panic!("units of another inventory"),
+        }
+        self.drop_deadline(&held);
+        let confirmed = Booking {
+            status: Status::Confirmed { confirmed_at: clock },
+            payment_reference,
+            version: held.version + 1,
+            ..Booking::clone(&held)
+        };
+        self.bookings.insert(id, Arc::new(confirmed));
+    }
+
+    fn relocate(&mut self, id: BookingId, units: &Units) {
+        let old = Arc::clone(&self.bookings[&id]);
+        let claim = old.claim().expect("only active bookings move");
+        self.release(&old.units, claim);
+        self.take(units, claim);
+        let moved = Booking {
+            units: units.clone(),
+            total_price: units.total_price(),
+            version: old.version + 1,
+            ..Booking::clone(&old)
+        };
+        self.bookings.insert(id, Arc::new(moved));
+    }
+
+    fn redeem(&mut self, id: BookingId) {
+        let confirmed = Arc::clone(&self.bookings[&id]);
+        let Status::Confirmed { confirmed_at } = confirmed.status else {
+            panic!("only confirmed bookings are redeemed")
+        };
+        self.codes.remove(&confirmed.redeem_code);
+        self.customers.redeem(&confirmed);
+        self.set_ticket_uses(&confirmed, Some(TicketUse::Used(id)));
+        self.restate(&confirmed, Status::Redeemed { confirmed_at, redeemed_at: self.clock });
+    }
+
+    fn restate(&mut self, booking: &Booking, status: Status) {
+        let restated = Booking { status, version: booking.version + 1, ..booking.clone() };
+        self.bookings.insert(booking.id, Arc::new(restated));
+    }
+
+    fn drop_deadline(&mut self, booking: &Booking) {
+        if let Some(expires_at) = booking.deadline() {
+            let known = self.deadlines.remove(&(expires_at, booking.id));
+            assert!(known, "every hold has its deadline");
+        }
+    }
+
+    fn set_ticket_uses(&mut self, booking: &Booking, new_use: Option<TicketUse>) {
+        let Units::Slot { tickets, .. } = &booking.units else { return };
+        let uses = &mut self.schedule_mut().ticket_uses;
+        for ticket in tickets {
+            match new_use {
+                Some(new_use) => uses.insert(Arc::clone(ticket), new_use),
+                None => uses.remove(ticket),
+            };
+        }
+    }
+
+    fn take(&mut self, units: &Units, claim: Claim) {
+        let clock = self.clock;
+        match units {
+            Units::Event { seats, areas } => {
+                let event = self.event_mut();
+                event.take(seats, areas, claim);
+                event.note_sale(clock);
+            }
+            Units::Slot { quantity, .. } | Units::Box { quantity, .. } => {
+                self.pool_mut(units).take(*quantity, claim)
+            }
+        }
+    }
+
+    fn release(&mut self, units: &Units, claim: Claim) {
+        match units {
+            Units::Event { seats, areas } => self.event_mut().release(seats, areas, claim),
+            Units::Slot { quantity, .. } | Units::Box { quantity, .. } => {
+                self.pool_mut(units).release(*quantity, claim);
+            }
+        }
+    }
+
+    fn pool_mut(&mut self, units: &Units) -> &mut Pool {
+        match (self.stock_mut(), units) {
+            (Stock::Schedule(schedule), Units::Slot { slot, .. }) => {
+                &mut schedule.slots.get_mut(slot).expect("booked slots are never removed").pool
+            }
+            (Stock::Shop(shop), Units::Box { number, .. }) => &mut shop.boxed_mut(*number).pool,
+            (Stock::Event(_) | Stock::Schedule(_) | Stock::Shop(_), _) => {
+                panic!("units of another inventory")
+            }
+        }
+    }
+
+    fn stock_mut(&mut self) -> &mut Stock {
+        self.stock.as_mut().expect("an inventory that exists")
+    }
+
+    fn event_mut(&mut self) -> &mut Event {
+        match self.stock_mut() {
+            Stock::Event(event) => event,
+            Stock::Schedule(_) | Stock::Shop(_) => panic!("a change of an event in another inventory"),
+        }
+    }
+
+    fn schedule_mut(&mut self) -> &mut Schedule {
+        match self.stock_mut() {
+            Stock::Schedule(schedule) => schedule,
+            Stock::Event(_) | Stock::Shop(_) => panic!("a change of a schedule in another inventory"),
+        }
+    }
+
+    fn shop_mut(&mut self) -> &mut Shop {
+        match self.stock_mut() {
+            Stock::Shop(shop) => shop,
+            Stock::Event(_) | Stock::Schedule(_) => panic!("a change of a shop in another inventory"),
+        }
+    }
+}
+
+impl Stock {
+    fn terms(&self) -> &Terms {
+        match self {
+            Stock::Event(event) => &event.terms,
+            Stock::Schedule(schedule) => &schedule.terms,
+            Stock::Shop(shop) => &shop.terms,
+        }
+    }
+
+    fn terms_mut(&mut self) -> &mut Terms {
+        match self {
+            Stock::Event(event) => &mut event.terms,
+            Stock::Schedule(schedule) => &mut schedule.terms,
+            Stock::Shop(shop) => &mut shop.terms,
+        }
+    }
+}
+
+fn summary_of(event: &Event) -> EventSummary {
+    let subsections = (0u16..).zip(&event.subsections).map(|(index, subsection)| {
+        let (rows, cols) = event.seats.size(index);
+        SubsectionSummary {
+            address: subsection.address.clone(),
+            rows,
+            cols,
+            counts: event.seats.counts(index),
+        }
+    });
+    let section = |section: &crate::event::Section| (section.clone(), event.section_counts(section));
+    EventSummary {
+        terms: event.terms.clone(),
+        starts_at: event.starts_at,
+        sections: event.sections.iter().map(section).collect(),
+        subsections: subsections.collect(),
+        areas: event.areas.clone(),
+        totals: event.totals,
+        sellout: event.sellout,
+    }
+}

@@ -1,0 +1,288 @@
+//! The terms every inventory sells under: its name, its sales window and the rules it carries.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{InventoryKind, check_slug, check_text};
+use crate::limits::{
+    HOLD_SECONDS_MAX, NAME_CHARACTERS_MAX, UNITS_PER_BOOKING_DEFAULT, UNITS_PER_BOOKING_MAX,
+};
+use crate::money::Currency;
+use crate::refusal::Refusal;
+use crate::time::Timestamp;
+
+/// What all three kinds of inventory have in common.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Terms {
+    /// The id of the inventory, unique among those of its kind and tenant.
+    pub id: String,
+    /// For people.
+    pub name: String,
+    /// All prices of the inventory are in it.
+    pub currency: Currency,
+    /// Open, or closed by the operator.
+    pub status: InventoryStatus,
+    /// When bookings can be made.
+    pub sales: SalesWindow,
+    /// How bookings can be made.
+    pub rules: Rules,
+}
+
+/// Whether the operator lets the inventory sell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum InventoryStatus {
+    /// It sells.
+    Open,
+    /// No new bookings; those that exist live on.
+    Closed,
+}
+
+/// When bookings can be made; open at both ends if nothing is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SalesWindow {
+    /// The first moment.
+    pub opens_at: Option<Timestamp>,
+    /// The first moment after.
+    pub closes_at: Option<Timestamp>,
+}
+
+/// The rules of one inventory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rules {
+    /// How long a hold lasts if the booking does not say.
+    pub hold_ttl_seconds: u32,
+    /// How long a hold may last from its creation, extensions included.
+    pub max_hold_seconds: u32,
+    /// Most units in one booking.
+    pub max_units_per_booking: u32,
+    /// Most units one customer may have, redeemed ones included.
+    pub max_units_per_customer: Option<u32>,
+    /// Most bookings on hold or confirmed one customer may have.
+    pub max_active_bookings_per_customer: Option<u32>,
+    /// What to do about single seats left between taken ones.
+    pub orphans: Orphans,
+    /// Which run of a row to take.
+    pub prefer: Prefer,
+    /// What a payment does that comes after the hold ended.
+    pub late_payment: LatePayment,
+    /// Which tickets may book a slot.
+    pub tickets: TicketRule,
+    /// Whether commands on bookings must carry an idempotency key.
+    pub require_idempotency_key: bool,
+}
+
+/// What to do about single seats left between taken ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Orphans {
+    /// Nothing.
+    Allow,
+    /// Best available prefers runs that leave none.
+    Avoid,
+    /// As `Avoid`, and manual picks that leave one are refused if another pick of that size would not.
+    Forbid,
+}
+
+/// Which run of the first row that fits is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Prefer {
+    /// The leftmost.
+    Front,
+    /// The one nearest the middle of the row.
+    Center,
+}
+
+/// What a payment does that comes after the hold ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LatePayment {
+    /// It is refused.
+    Fail,
+    /// The same units are taken again, if they are free.
+    SameUnits,
+    /// The same units, or others of the same section and number.
+    Equivalent,
+}
+
+/// Which tickets may book a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TicketRule {
+    /// Any.
+    Any,
+    /// Those that were imported, active and unexpired.
+    Registered,
+}
+
+/// A change of some rules; `None` leaves a rule as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct RulesPatch {
+    /// See [`Rules::hold_ttl_seconds`].
+    pub hold_ttl_seconds: Option<u32>,
+    /// See [`Rules::max_hold_seconds`].
+    pub max_hold_seconds: Option<u32>,
+    /// See [`Rules::max_units_per_booking`].
+    pub max_units_per_booking: Option<u32>,
+    /// See [`Rules::max_units_per_customer`]; `Some(None)` lifts the limit.
+    pub max_units_per_customer: Option<Option<u32>>,
+    /// See [`Rules::max_active_bookings_per_customer`]; `Some(None)` lifts the limit.
+    pub max_active_bookings_per_customer: Option<Option<u32>>,
+    /// See [`Rules::orphans`].
+    pub orphans: Option<Orphans>,
+    /// See [`Rules::prefer`].
+    pub prefer: Option<Prefer>,
+    /// See [`Rules::late_payment`].
+    pub late_payment: Option<LatePayment>,
+    /// See [`Rules::tickets`].
+    pub tickets: Option<TicketRule>,
+    /// See [`Rules::require_idempotency_key`].
+    pub require_idempotency_key: Option<bool>,
+}
+
+/// A change of some terms; `None` leaves a term as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TermsPatch {
+    /// See [`Terms::name`].
+    pub name: Option<String>,
+    /// See [`Terms::status`].
+    pub status: Option<InventoryStatus>,
+    /// See [`Terms::sales`].
+    pub sales: Option<SalesWindow>,
+    /// See [`Terms::rules`].
+    pub rules: RulesPatch,
+}
+
+impl Terms {
+    /// Checks and completes the terms of a new inventory.
+    pub(crate) fn new(
+        kind: InventoryKind,
+        id: &str,
+        name: &str,
+        currency: Currency,
+        sales: SalesWindow,
+        rules: RulesPatch,
+    ) -> Result<Terms, Refusal> {
+        check_slug(id, "/id")?;
+        currency.check("/currency")?;
+        let blank = Terms {
+            id: id.to_owned(),
+            name: String::new(),
+            currency,
+            status: InventoryStatus::Open,
+            sales,
+            rules: Rules::default_of(kind),
+        };
+        blank.patched(&TermsPatch { name: Some(name.to_owned()), status: None, sales: None, rules })
+    }
+
+    /// The terms after a patch, checked.
+    pub(crate) fn patched(&self, patch: &TermsPatch) -> Result<Terms, Refusal> {
+        let terms = Terms {
+            id: self.id.clone(),
+            name: patch.name.clone().unwrap_or_else(|| self.name.clone()),
+            currency: self.currency,
+            status: patch.status.unwrap_or(self.status),
+            sales: patch.sales.unwrap_or(self.sales),
+            rules: self.rules.patched(&patch.rules)?,
+        };
+        check_text(&terms.name, NAME_CHARACTERS_MAX, "/name")?;
+        if let Some(opens_at) = terms.sales.opens_at {
+            opens_at.check("/sales/opens_at")?;
+        }
+        if let Some(closes_at) = terms.sales.closes_at {
+            closes_at.check("/sales/closes_at")?;
+            if terms.sales.opens_at.is_some_and(|opens_at| opens_at >= closes_at) {
+                return Err(Refusal::invalid("/sales/closes_at", "must be later than opens_at"));
+            }
+        }
+        Ok(terms)
+    }
+
+    /// Refuses a new booking while the inventory is closed.
+    pub(crate) fn check_open(&self) -> Result<(), Refusal> {
+        match self.status {
+            InventoryStatus::Open => Ok(()),
+            InventoryStatus::Closed => Err(Refusal::InventoryClosed),
+        }
+    }
+
+    /// Refuses a new booking outside the sales window.
+    pub(crate) fn check_sales(&self, now: Timestamp) -> Result<(), Refusal> {
+        if let Some(opens_at) = self.sales.opens_at
+            && now < opens_at
+        {
+            return Err(Refusal::SalesNotOpen { opens_at });
+        }
+        if let Some(closed_at) = self.sales.closes_at
+            && now >= closed_at
+        {
+            return Err(Refusal::SalesClosed { closed_at });
+        }
+        Ok(())
+    }
+}
+
+impl Rules {
+    /// The rules of an inventory that says nothing.
+    pub fn default_of(kind: InventoryKind) -> Rules {
+        let (hold_ttl_seconds, max_active_bookings_per_customer) = match kind {
+            InventoryKind::Event => (15 * 60, None),
+            InventoryKind::Schedule => (10 * 60, None),
+            InventoryKind::Shop => (20 * 60, Some(1)),
+        };
+        Rules {
+            hold_ttl_seconds,
+            max_hold_seconds: 60 * 60,
+            max_units_per_booking: UNITS_PER_BOOKING_DEFAULT,
+            max_units_per_customer: None,
+            max_active_bookings_per_customer,
+            orphans: Orphans::Allow,
+            prefer: Prefer::Front,
+            late_payment: LatePayment::Fail,
+            tickets: TicketRule::Any,
+            require_idempotency_key: false,
+        }
+    }
+
+    fn patched(&self, patch: &RulesPatch) -> Result<Rules, Refusal> {
+        let hold_ttl_seconds = patch.hold_ttl_seconds.unwrap_or(self.hold_ttl_seconds);
+        let rules = Rules {
+            hold_ttl_seconds,
+            // A longer hold lifts the cap with it, unless the cap is named too.
+            max_hold_seconds: patch.max_hold_seconds.unwrap_or(self.max_hold_seconds.max(hold_ttl_seconds)),
+            max_units_per_booking: patch.max_units_per_booking.unwrap_or(self.max_units_per_booking),
+            max_units_per_customer: patch.max_units_per_customer.unwrap_or(self.max_units_per_customer),
+            max_active_bookings_per_customer: patch
+                .max_active_bookings_per_customer
+                .unwrap_or(self.max_active_bookings_per_customer),
+            orphans: patch.orphans.unwrap_or(self.orphans),
+            prefer: patch.prefer.unwrap_or(self.prefer),
+            late_payment: patch.late_payment.unwrap_or(self.late_payment),
+            tickets: patch.tickets.unwrap_or(self.tickets),
+            require_idempotency_key: patch.require_idempotency_key.unwrap_or(self.require_idempotency_key),
+        };
+        check_within(rules.hold_ttl_seconds, HOLD_SECONDS_MAX, "/rules/hold_ttl_seconds")?;
+        check_within(rules.max_hold_seconds, HOLD_SECONDS_MAX, "/rules/max_hold_seconds")?;
+        if rules.max_hold_seconds < rules.hold_ttl_seconds {
+            return Err(Refusal::invalid(
+                "/rules/max_hold_seconds",
+                "must not be shorter than hold_ttl_seconds",
+            ));
+        }
+        check_within(rules.max_units_per_booking, UNITS_PER_BOOKING_MAX, "/rules/max_units_per_booking")?;
+        if rules.max_units_per_customer == Some(0) {
+            return Err(Refusal::invalid("/rules/max_units_per_customer", "must be at least 1, or null"));
+        }
+        if rules.max_active_bookings_per_customer == Some(0) {
+            return Err(Refusal::invalid(
+                "/rules/max_active_bookings_per_customer",
+                "must be at least 1, or null",
+            ));
+        }
+        Ok(rules)
+    }
+}
+
+/// Refuses a number outside 1 to `most`.
+pub(crate) fn check_within(number: u32, most: u32, pointer: &str) -> Result<(), Refusal> {
+    if (1..=most).contains(&number) {
+        return Ok(());
+    }
+    Err(Refusal::invalid(pointer, format!("must be between 1 and {most}")))
+}

@@ -1,0 +1,237 @@
+//! Time slots, made ahead for a rolling number of days.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::BookingId;
+use crate::limits::{ALTERNATIVE_SLOTS_EXAMINED_MAX, ALTERNATIVES_MAX};
+use crate::money::Money;
+use crate::pool::Pool;
+use crate::refusal::{Refusal, SlotAlternative};
+use crate::rules::Terms;
+use crate::time::{Date, Minute, SlotId, Timestamp, Zone};
+
+/// What a schedule is made from: the journal's form of its creation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SchedulePlan {
+    /// Name, currency, sales window and rules.
+    pub terms: Terms,
+    /// IANA name.
+    pub timezone: String,
+    /// Which slots there are.
+    pub pattern: Pattern,
+}
+
+/// Which slots a schedule makes by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pattern {
+    /// The slots of a day.
+    pub windows: Vec<Window>,
+    /// How many days ahead, today included.
+    pub days: u16,
+    /// On which weekdays: Monday is 1.
+    pub weekdays: BTreeSet<u8>,
+    /// Not on these dates.
+    pub closed_dates: BTreeSet<Date>,
+    /// How long past slots without bookings are kept.
+    pub keep_past_days: u16,
+}
+
+/// One slot of a day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    /// Local time.
+    pub start: Minute,
+    /// Local time, later on the same day.
+    pub end: Minute,
+    /// Places.
+    pub capacity: u32,
+    /// Of one place.
+    pub price: Money,
+}
+
+impl Pattern {
+    /// The window that makes this slot, if the pattern has it.
+    pub(crate) fn window_of(&self, slot: SlotId) -> Option<&Window> {
+        if !self.is_open_on(slot.date) {
+            return None;
+        }
+        self.windows.iter().find(|window| window.start == slot.start)
+    }
+
+    fn is_open_on(&self, date: Date) -> bool {
+        self.weekdays.contains(&date.weekday()) && !self.closed_dates.contains(&date)
+    }
+}
+
+/// Time slots and what is left of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Schedule {
+    /// Name, currency, sales window and rules.
+    pub terms: Terms,
+    /// IANA name.
+    pub timezone: String,
+    /// The rules of the time zone.
+    pub zone: Zone,
+    /// Which slots it makes by itself.
+    pub pattern: Pattern,
+    /// In order of time.
+    pub slots: BTreeMap<SlotId, Slot>,
+    /// The last date whose slots were made.
+    pub rolled_through: Option<Date>,
+    /// What was imported.
+    pub tickets: HashMap<Arc<str>, Ticket>,
+    /// Tickets with a live booking, and used ones.
+    pub ticket_uses: HashMap<Arc<str>, TicketUse>,
+}
+
+/// One time slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Slot {
+    /// When it begins.
+    pub starts_at: Timestamp,
+    /// The first moment after it.
+    pub ends_at: Timestamp,
+    /// Local time of its end.
+    pub end: Minute,
+    /// Of one place.
+    pub price: Money,
+    /// Closed by the operator. Stays so whatever happens in it.
+    pub closed: bool,
+    /// Its places.
+    pub pool: Pool,
+}
+
+impl Slot {
+    /// Over, at a moment.
+    pub fn is_past(&self, now: Timestamp) -> bool {
+        now >= self.ends_at
+    }
+}
+
+/// A registered ticket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ticket {
+    /// Whether it may book.
+    pub active: bool,
+    /// Until when it may book.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// What became of a ticket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TicketUse {
+    /// In a booking on hold or confirmed.
+    Reserved(BookingId),
+    /// In a redeemed booking.
+    Used(BookingId),
+}
+
+impl Schedule {
+    /// The schedule of a plan that was checked, without slots.
+    pub(crate) fn new(plan: &SchedulePlan) -> Schedule {
+        Schedule {
+            terms: plan.terms.clone(),
+            timezone: plan.timezone.clone(),
+            zone: Zone::named(&plan.timezone, "").expect("the plan was checked"),
+            pattern: plan.pattern.clone(),
+            slots: BTreeMap::new(),
+            rolled_through: None,
+            tickets: HashMap::new(),
+            ticket_uses: HashMap::new(),
+        }
+    }
+
+    /// A new slot of a window on a date.
+    pub(crate) fn slot_at(zone: &Zone, date: Date, window: &Window) -> Slot {
+        Slot {
+            starts_at: zone.moment(date, window.start),
+            ends_at: zone.moment(date, window.end),
+            end: window.end,
+            price: window.price,
+            closed: false,
+            pool: Pool::of(window.capacity),
+        }
+    }
+
+    /// The slots that a pattern has in a range of dates and that have not ended.
+    pub(crate) fn planned(
+        zone: &Zone,
+        pattern: &Pattern,
+        dates: std::ops::RangeInclusive<Date>,
+        now: Timestamp,
+    ) -> Vec<(SlotId, Slot)> {
+        let mut planned = Vec::new();
+        for day in dates.start().0..=dates.end().0 {
+            let date = Date(day);
+            if !pattern.is_open_on(date) {
+                continue;
+            }
+            let slots = pattern
+                .windows
+                .iter()
+                .map(|window| (SlotId { date, start: window.start }, Schedule::slot_at(zone, date, window)));
+            planned.extend(slots.filter(|(_, slot)| !slot.is_past(now)));
+        }
+        planned
+    }
+
+    /// When the slots of the next day are due to be made.
+    pub(crate) fn next_roll(&self) -> Option<Timestamp> {
+        let through = self.rolled_through?;
+        let first_day_missing = through.plus_days(2 - i32::from(self.pattern.days));
+        Some(self.zone.moment(first_day_missing, Minute(0)))
+    }
+
+    /// Refuses tickets that may not book: not registered as the rule demands, used, or in another live booking.
+    pub(crate) fn check_tickets(&self, tickets: &[Arc<str>], now: Timestamp) -> Result<(), Refusal> {
+        let registered = match self.terms.rules.tickets {
+            crate::rules::TicketRule::Any => false,
+            crate::rules::TicketRule::Registered => true,
+        };
+        for ticket in tickets.iter().filter(|_| registered) {
+            let refusal = match self.tickets.get(ticket) {
+                None => Refusal::TicketNotFound { ticket: Arc::clone(ticket) },
+                Some(known) if !known.active => Refusal::TicketNotActive { ticket: Arc::clone(ticket) },
+                Some(known) if known.expires_at.is_some_and(|expires_at| expires_at <= now) => {
+                    Refusal::TicketExpired { ticket: Arc::clone(ticket) }
+                }
+                Some(_) => continue,
+            };
+            return Err(refusal);
+        }
+        for ticket in tickets {
+            match self.ticket_uses.get(ticket) {
+                None => {}
+                Some(TicketUse::Used(_)) => {
+                    return Err(Refusal::TicketAlreadyUsed { ticket: Arc::clone(ticket) });
+                }
+                Some(TicketUse::Reserved(_)) => {
+                    return Err(Refusal::TicketAlreadyReserved { ticket: Arc::clone(ticket) });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The slots nearest in time to one that is full, which have room for as many.
+    pub(crate) fn alternatives(&self, full: SlotId, quantity: u32, now: Timestamp) -> Vec<SlotAlternative> {
+        let asked = self.slots[&full].starts_at;
+        let with_room = |(&slot, state): (&SlotId, &Slot)| {
+            let open =
+                !state.closed && !state.is_past(now) && state.pool.available() >= quantity && slot != full;
+            let available_count = state.pool.available();
+            open.then_some(SlotAlternative { slot, starts_at: state.starts_at, available_count })
+        };
+        let earlier = self.slots.range(..full).rev().take(ALTERNATIVE_SLOTS_EXAMINED_MAX);
+        let later = self.slots.range(full..).take(ALTERNATIVE_SLOTS_EXAMINED_MAX);
+        let mut nearest: Vec<SlotAlternative> =
+            earlier.filter_map(with_room).take(ALTERNATIVES_MAX).collect();
+        nearest.extend(later.filter_map(with_room).take(ALTERNATIVES_MAX));
+        nearest.sort_by_key(|found| ((found.starts_at.0 - asked.0).abs(), found.slot));
+        nearest.truncate(ALTERNATIVES_MAX);
+        nearest
+    }
+}

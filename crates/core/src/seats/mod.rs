@@ -1,0 +1,322 @@
+//! The seats of an event: who sits where is in the bookings; here is only what is free.
+//!
+//! A hall is a list of subsections of rows x cols, one after the other in the order they were declared. Each row is
+//! a few words of bits. Over all rows of the hall stands a tree of the longest free run per row, and over all
+//! subsections a tree of their free seats: a search asks the trees for the first row that fits and touches no other.
+
+pub(crate) mod row;
+pub mod search;
+mod tree;
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use tree::MaxTree;
+
+/// One seat: the subsection's place in the order of declaration, and row and number counted from one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Seat {
+    /// Index into [`crate::event::Event::subsections`].
+    pub subsection: u16,
+    /// Row, from the front, counted from one.
+    pub row: u16,
+    /// Seat in the row, from the left, counted from one.
+    pub number: u16,
+}
+
+/// What a seat is at the moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum SeatState {
+    /// Can be booked.
+    Available,
+    /// In a booking on hold.
+    Held,
+    /// In a confirmed or redeemed booking.
+    Sold,
+    /// A house seat.
+    Blocked,
+}
+
+/// How many units are in each state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Can be booked.
+    pub available: u32,
+    /// In bookings on hold.
+    pub held: u32,
+    /// In confirmed or redeemed bookings.
+    pub sold: u32,
+    /// House seats.
+    pub blocked: u32,
+}
+
+impl Counts {
+    /// All units.
+    pub fn total(&self) -> u32 {
+        self.available + self.held + self.sold + self.blocked
+    }
+
+    /// The counts of two parts together.
+    pub fn plus(self, other: Counts) -> Counts {
+        Counts {
+            available: self.available + other.available,
+            held: self.held + other.held,
+            sold: self.sold + other.sold,
+            blocked: self.blocked + other.blocked,
+        }
+    }
+}
+
+/// The seats of an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeatMap {
+    blocks: Vec<Block>,
+    free: Vec<u64>,
+    sold: Vec<u64>,
+    blocked: Vec<u64>,
+    /// Per row of the hall, the length of its longest free run.
+    longest_runs: MaxTree,
+    /// Per subsection, how many seats are available.
+    available: MaxTree,
+}
+
+/// One subsection's place in the lists of the hall.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Block {
+    rows: u16,
+    cols: u16,
+    first_row: usize,
+    first_word: usize,
+    words_per_row: usize,
+    held: u32,
+    sold: u32,
+    blocked: u32,
+}
+
+impl SeatMap {
+    /// A hall with every seat free. `sizes` has the rows and cols of each subsection.
+    pub(crate) fn new(sizes: &[(u16, u16)]) -> SeatMap {
+        let mut blocks = Vec::with_capacity(sizes.len());
+        let mut free = Vec::new();
+        let mut longest_runs = Vec::new();
+        let mut available = Vec::with_capacity(sizes.len());
+        for &(rows, cols) in sizes {
+            let words_per_row = usize::from(cols).div_ceil(64);
+            blocks.push(Block {
+                rows,
+                cols,
+                first_row: longest_runs.len(),
+                first_word: free.len(),
+                words_per_row,
+                held: 0,
+                sold: 0,
+                blocked: 0,
+            });
+            available.push(u32::from(rows) * u32::from(cols));
+            for _ in 0..rows {
+                longest_runs.push(u32::from(cols));
+                let spare = words_per_row * 64 - usize::from(cols);
+                free.extend(std::iter::repeat_n(u64::MAX, words_per_row - 1));
+                free.push(u64::MAX >> spare);
+            }
+        }
+        SeatMap {
+            blocks,
+            sold: vec![0; free.len()],
+            blocked: vec![0; free.len()],
+            free,
+            longest_runs: MaxTree::new(&longest_runs),
+            available: MaxTree::new(&available),
+        }
+    }
+
+    /// Whether a subsection has such a seat.
+    pub fn contains(&self, seat: Seat) -> bool {
+        let Some(block) = self.blocks.get(usize::from(seat.subsection)) else { return false };
+        (1..=block.rows).contains(&seat.row) && (1..=block.cols).contains(&seat.number)
+    }
+
+    /// What a seat is at the moment.
+    ///
+    /// # Panics
+    /// If there is no such seat.
+    pub fn state(&self, seat: Seat) -> SeatState {
+        let (word, mask) = self.bit(seat);
+        if self.free[word] & mask != 0 {
+            SeatState::Available
+        } else if self.sold[word] & mask != 0 {
+            SeatState::Sold
+        } else if self.blocked[word] & mask != 0 {
+            SeatState::Blocked
+        } else {
+            SeatState::Held
+        }
+    }
+
+    /// The counts of one subsection.
+    ///
+    /// # Panics
+    /// If there is no such subsection.
+    pub fn counts(&self, subsection: u16) -> Counts {
+        let block = &self.blocks[usize::from(subsection)];
+        Counts {
+            available: self.available.get(usize::from(subsection)),
+            held: block.held,
+            sold: block.sold,
+            blocked: block.blocked,
+        }
+    }
+
+    /// Rows and cols of one subsection.
+    ///
+    /// # Panics
+    /// If there is no such subsection.
+    pub fn size(&self, subsection: u16) -> (u16, u16) {
+        let block = &self.blocks[usize::from(subsection)];
+        (block.rows, block.cols)
+    }
+
+    /// How many seats of one row are available; the row is counted from one.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn available_in_row(&self, subsection: u16, row: u16) -> u32 {
+        self.row_words(subsection, row).iter().map(|word| word.count_ones()).sum()
+    }
+
+    /// Moves seats, in order of subsection and row, from one state to another.
+    ///
+    /// # Panics
+    /// If a seat is not in the state it should be in: somebody's claim would be lost.
+    pub(crate) fn transfer(&mut self, seats: impl Iterator<Item = Seat>, from: SeatState, to: SeatState) {
+        let mut pending: Option<Seat> = None;
+        for seat in seats {
+            assert_eq!(self.state(seat), from, "{seat:?} is not {from:?}");
+            let (word, mask) = self.bit(seat);
+            self.mark(seat, word, mask, from, false);
+            self.mark(seat, word, mask, to, true);
+            if let Some(done) =
+                pending.filter(|done| (done.subsection, done.row) != (seat.subsection, seat.row))
+            {
+                self.measure(done);
+            }
+            pending = Some(seat);
+        }
+        if let Some(done) = pending {
+            self.measure(done);
+        }
+    }
+
+    fn mark(&mut self, seat: Seat, word: usize, mask: u64, state: SeatState, set: bool) {
+        let step = |count: &mut u32| {
+            *count = if set { *count + 1 } else { count.checked_sub(1).expect("counters match the seats") }
+        };
+        let subsection = usize::from(seat.subsection);
+        let block = &mut self.blocks[subsection];
+        let bits = match state {
+            SeatState::Available => {
+                let mut available = self.available.get(subsection);
+                step(&mut available);
+                self.available.set(subsection, available);
+                &mut self.free[word]
+            }
+            SeatState::Held => {
+                step(&mut block.held);
+                return;
+            }
+            SeatState::Sold => {
+                step(&mut block.sold);
+                &mut self.sold[word]
+            }
+            SeatState::Blocked => {
+                step(&mut block.blocked);
+                &mut self.blocked[word]
+            }
+        };
+        *bits = if set { *bits | mask } else { *bits & !mask };
+    }
+
+    /// Brings the longest run of a seat's row up to date.
+    fn measure(&mut self, seat: Seat) {
+        let longest = row::longest_run(self.row_words(seat.subsection, seat.row));
+        let block = &self.blocks[usize::from(seat.subsection)];
+        self.longest_runs.set(block.first_row + usize::from(seat.row) - 1, longest);
+    }
+
+    fn bit(&self, seat: Seat) -> (usize, u64) {
+        let block = &self.blocks[usize::from(seat.subsection)];
+        assert!(self.contains(seat), "{seat:?} is outside its subsection");
+        let position = usize::from(seat.number) - 1;
+        let word = block.first_word + (usize::from(seat.row) - 1) * block.words_per_row + position / 64;
+        (word, 1 << (position % 64))
+    }
+
+    fn row_words(&self, subsection: u16, row: u16) -> &[u64] {
+        let block = &self.blocks[usize::from(subsection)];
+        assert!((1..=block.rows).contains(&row), "row {row} is outside subsection {subsection}");
+        let start = block.first_word + (usize::from(row) - 1) * block.words_per_row;
+        &self.free[start..start + block.words_per_row]
+    }
+
+    /// The rows of the hall that belong to a range of subsections.
+    fn rows_of(&self, subsections: &Range<u16>) -> Range<usize> {
+        if subsections.is_empty() {
+            return 0..0;
+        }
+        let last = &self.blocks[usize::from(subsections.end) - 1];
+        self.blocks[usize::from(subsections.start)].first_row..last.first_row + usize::from(last.rows)
+    }
+
+    /// The subsection and row (from one) of a row of the hall.
+    fn locate(&self, hall_row: usize) -> (u16, u16) {
+        let subsection = self.blocks.partition_point(|block| block.first_row <= hall_row) - 1;
+        let row = hall_row - self.blocks[subsection].first_row + 1;
+        (
+            u16::try_from(subsection).expect("subsections are bounded"),
+            u16::try_from(row).expect("rows are bounded"),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seats_change_state_and_the_counters_follow() {
+        let mut map = SeatMap::new(&[(2, 3), (1, 70)]);
+        let seat = |subsection, row, number| Seat { subsection, row, number };
+        map.transfer(
+            [seat(0, 1, 2), seat(0, 2, 1), seat(1, 1, 66)].into_iter(),
+            SeatState::Available,
+            SeatState::Held,
+        );
+        map.transfer([seat(0, 2, 1)].into_iter(), SeatState::Held, SeatState::Sold);
+        map.transfer([seat(1, 1, 70)].into_iter(), SeatState::Available, SeatState::Blocked);
+        assert_eq!(map.counts(0), Counts { available: 4, held: 1, sold: 1, blocked: 0 });
+        assert_eq!(map.counts(1), Counts { available: 68, held: 1, sold: 0, blocked: 1 });
+        assert_eq!(map.counts(0).total(), 6);
+        assert_eq!(map.state(seat(0, 1, 2)), SeatState::Held);
+        assert_eq!(map.state(seat(0, 2, 1)), SeatState::Sold);
+        assert_eq!(map.state(seat(1, 1, 70)), SeatState::Blocked);
+        assert_eq!(map.state(seat(1, 1, 69)), SeatState::Available);
+        assert_eq!(
+            (map.available_in_row(0, 1), map.available_in_row(0, 2), map.available_in_row(1, 1)),
+            (2, 2, 68)
+        );
+        assert_eq!((0..3).map(|row| map.longest_runs.get(row)).collect::<Vec<_>>(), [1, 2, 65]);
+        for outside in [seat(0, 0, 1), seat(0, 3, 1), seat(0, 1, 0), seat(0, 1, 4), seat(2, 1, 1)] {
+            assert!(!map.contains(outside), "{outside:?}");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "is not Available")]
+    fn taking_a_taken_seat_is_a_bug() {
+        let mut map = SeatMap::new(&[(1, 1)]);
+        let seat = Seat { subsection: 0, row: 1, number: 1 };
+        map.transfer([seat].into_iter(), SeatState::Available, SeatState::Held);
+        map.transfer([seat].into_iter(), SeatState::Available, SeatState::Held);
+    }
+}

@@ -1,0 +1,1 @@
+//! One writer per inventory: batches, durable commits, recovery, subscriptions. Never HTTP, SQL, Kafka or Redis.

@@ -1,0 +1,2 @@
+//! The `boxoffice` binary.
+fn main() {}

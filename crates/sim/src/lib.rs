@@ -1,0 +1,1 @@
+//! A seeded simulator of the whole system with an independent auditor. Development only.
