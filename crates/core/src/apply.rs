@@ -8,7 +8,7 @@ use crate::inventory::Inventory;
 use crate::limits::{KEY_KEEP_SECONDS_MAX, KEYS_PER_INVENTORY_MAX};
 use crate::outcome::{Applied, Outcome, Reply};
 use crate::refusal::{Refusal, RefusalCode};
-use crate::rules::check_within;
+use crate::rules::{check_room, check_within};
 use crate::time::Timestamp;
 
 /// Decides a command at a moment and changes the inventory accordingly.
@@ -123,11 +123,7 @@ fn check_key(inventory: &Inventory, command: &Command) -> Result<(), Refusal> {
         }
         Some(idempotency) => {
             check_within(idempotency.keep_seconds, KEY_KEEP_SECONDS_MAX, "/idempotency/keep_seconds")?;
-            if inventory.memory().queue_len() >= KEYS_PER_INVENTORY_MAX {
-                Err(Refusal::Overloaded)
-            } else {
-                Ok(())
-            }
+            check_room(inventory.memory().queue_len(), KEYS_PER_INVENTORY_MAX)
         }
     }
 }

@@ -286,3 +286,76 @@ pub(crate) fn check_within(number: u32, most: u32, pointer: &str) -> Result<(), 
     }
     Err(Refusal::invalid(pointer, format!("must be between 1 and {most}")))
 }
+
+/// Refuses to let a list grow past its limit.
+pub(crate) fn check_room(used: usize, most: usize) -> Result<(), Refusal> {
+    if used < most { Ok(()) } else { Err(Refusal::Overloaded) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_lists_have_bounds() {
+        assert_eq!(
+            [0, 1, 5, 6].map(|number| check_within(number, 5, "/n").is_ok()),
+            [false, true, true, false]
+        );
+        assert_eq!([0, 4, 5, 6].map(|used| check_room(used, 5).is_ok()), [true, true, false, false]);
+    }
+
+    #[test]
+    fn rules_nobody_names_are_the_defaults_of_the_kind() {
+        let rows = [
+            (InventoryKind::Event, 900, None),
+            (InventoryKind::Schedule, 600, None),
+            (InventoryKind::Shop, 1_200, Some(1)),
+        ];
+        for (kind, hold_ttl_seconds, max_active_bookings_per_customer) in rows {
+            let expected = Rules {
+                hold_ttl_seconds,
+                max_hold_seconds: 3_600,
+                max_units_per_booking: 10,
+                max_units_per_customer: None,
+                max_active_bookings_per_customer,
+                orphans: Orphans::Allow,
+                prefer: Prefer::Front,
+                late_payment: LatePayment::Fail,
+                tickets: TicketRule::Any,
+                require_idempotency_key: false,
+            };
+            assert_eq!(Rules::default_of(kind), expected);
+            assert_eq!(expected.patched(&RulesPatch::default()), Ok(expected));
+        }
+    }
+
+    #[test]
+    fn a_patch_changes_what_it_names() {
+        let patch = RulesPatch {
+            hold_ttl_seconds: Some(60),
+            max_hold_seconds: Some(120),
+            max_units_per_booking: Some(3),
+            max_units_per_customer: Some(Some(4)),
+            max_active_bookings_per_customer: Some(Some(5)),
+            orphans: Some(Orphans::Forbid),
+            prefer: Some(Prefer::Center),
+            late_payment: Some(LatePayment::Equivalent),
+            tickets: Some(TicketRule::Registered),
+            require_idempotency_key: Some(true),
+        };
+        let expected = Rules {
+            hold_ttl_seconds: 60,
+            max_hold_seconds: 120,
+            max_units_per_booking: 3,
+            max_units_per_customer: Some(4),
+            max_active_bookings_per_customer: Some(5),
+            orphans: Orphans::Forbid,
+            prefer: Prefer::Center,
+            late_payment: LatePayment::Equivalent,
+            tickets: TicketRule::Registered,
+            require_idempotency_key: true,
+        };
+        assert_eq!(Rules::default_of(InventoryKind::Event).patched(&patch), Ok(expected));
+    }
+}

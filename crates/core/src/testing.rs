@@ -69,6 +69,14 @@ impl Scene {
         scene
     }
 
+    /// Applies a command without looking, to fill a scene.
+    pub(crate) fn load(&mut self, command: impl Into<Command>) {
+        let applied = apply(&mut self.inventory, self.now, &command.into());
+        assert!(matches!(applied.outcome, Outcome::Granted(_)), "{:?}", applied.outcome);
+        self.inventory.end_batch();
+        self.copy.replay(&applied.changes);
+    }
+
     /// The rows that follow happen at this second.
     pub(crate) fn at(&mut self, seconds: i64) -> &mut Scene {
         self.now = second(seconds);

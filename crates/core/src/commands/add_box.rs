@@ -13,7 +13,7 @@ use crate::money::{Money, PriceStep};
 use crate::outcome::Reply;
 use crate::pool::Pool;
 use crate::refusal::Refusal;
-use crate::rules::check_within;
+use crate::rules::{check_room, check_within};
 use crate::shop::{PickupBox, PickupWindow};
 
 /// Adds a box to a shop.
@@ -45,9 +45,7 @@ impl AddBox {
         if shop.find(&self.id).is_some() {
             return Err(Refusal::AlreadyExists);
         }
-        if shop.boxes.len() >= BOXES_PER_SHOP_MAX {
-            return Err(Refusal::Overloaded);
-        }
+        check_room(shop.boxes.len(), BOXES_PER_SHOP_MAX)?;
 
         let number = u32::try_from(shop.boxes.len()).expect("boxes are bounded");
         let new = PickupBox {
@@ -93,4 +91,69 @@ pub(crate) fn check_curve(curve: &[PriceStep]) -> Result<(), Refusal> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::testing::{Reached, Scene, add_box, bakery, second};
+    use crate::time::Timestamp;
+
+    #[test]
+    fn boxes_are_added_or_refused() {
+        table();
+    }
+
+    pub(crate) fn table() -> Reached {
+        let mut scene = Scene::empty();
+        scene.row(add_box("evening", 12, 500), "SHOP_NOT_FOUND");
+        let mut scene = Scene::of(bakery());
+        scene.row(add_box("evening", 12, 500), "evening Active, 12 of 12 left at 500");
+        scene.row(add_box("evening", 1, 1), "ALREADY_EXISTS");
+        type Edit = (&'static str, fn(&mut AddBox));
+        let wrong: [Edit; 12] = [
+            ("/id", |add| add.id = "Evening".into()),
+            ("/name", |add| add.name.clear()),
+            ("/quantity", |add| add.quantity = 0),
+            ("/quantity", |add| add.quantity = 1_000_001),
+            ("/price", |add| add.price = Money(-1)),
+            ("/pickup/starts_at", |add| {
+                add.pickup = Some(PickupWindow { starts_at: Timestamp(i64::MIN), ends_at: second(9) });
+            }),
+            ("/pickup/ends_at", |add| {
+                add.pickup = Some(PickupWindow { starts_at: second(9), ends_at: Timestamp(i64::MAX) });
+            }),
+            ("/pickup/ends_at", |add| {
+                add.pickup = Some(PickupWindow { starts_at: second(9), ends_at: second(9) })
+            }),
+            ("/price_curve", |add| {
+                add.price_curve = (0..751).map(|at| PriceStep { at: second(at), price: Money(1) }).collect();
+            }),
+            ("/price_curve/0/at", |add| {
+                add.price_curve = vec![PriceStep { at: Timestamp(i64::MAX), price: Money(1) }];
+            }),
+            ("/price_curve/1/price", |add| {
+                add.price_curve =
+                    [1, -1].map(|price| PriceStep { at: second(price), price: Money(price) }).into();
+            }),
+            ("/price_curve/1/at", |add| {
+                add.price_curve = vec![PriceStep { at: second(1), price: Money(1) }; 2]
+            }),
+        ];
+        for (pointer, edit) in wrong {
+            let mut add = add_box("morning", 12, 500);
+            edit(&mut add);
+            scene.row(add, &format!("INVALID_REQUEST {pointer}"));
+        }
+        let mut full = Scene::of(bakery());
+        for number in 0..BOXES_PER_SHOP_MAX {
+            full.load(add_box(&number.to_string(), 1, 0));
+        }
+        full.row(add_box("one-more", 1, 0), "OVERLOADED");
+        scene.reached.refusals.extend(full.reached.refusals);
+        let mut long = add_box("morning", 1_000_000, 0);
+        long.price_curve = (0..750).map(|at| PriceStep { at: second(at), price: Money(at) }).collect();
+        scene.row(long, "morning Active, 1000000 of 1000000 left at 0");
+        scene.reached
+    }
 }

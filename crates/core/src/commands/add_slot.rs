@@ -9,6 +9,7 @@ use crate::inventory::Inventory;
 use crate::limits::SLOTS_PER_SCHEDULE_MAX;
 use crate::outcome::Reply;
 use crate::refusal::Refusal;
+use crate::rules::check_room;
 use crate::schedule::{Schedule, Window};
 use crate::time::{Date, SlotId, Timestamp};
 
@@ -26,9 +27,7 @@ impl AddSlot {
         self.date.check("/date")?;
         check_window(&self.window, "")?;
         let schedule = inventory.schedule()?;
-        if schedule.slots.len() >= SLOTS_PER_SCHEDULE_MAX {
-            return Err(Refusal::Overloaded);
-        }
+        check_room(schedule.slots.len(), SLOTS_PER_SCHEDULE_MAX)?;
         let id = SlotId { date: self.date, start: self.window.start };
         if schedule.slots.contains_key(&id) {
             return Err(Refusal::SlotAlreadyExists);
@@ -39,5 +38,44 @@ impl AddSlot {
         }
 
         Ok(Decision::one(Change::SlotsAdded(vec![(id, slot)]), Reply::Slot(id)))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::command::Action;
+    use crate::testing::{Reached, Scene, add_slot, museum, window};
+    use crate::time::Minute;
+
+    #[test]
+    fn slots_are_added_or_refused() {
+        table();
+    }
+
+    pub(crate) fn table() -> Reached {
+        let evening = window("18:00", "24:00", 5, 0);
+        let mut scene = Scene::empty();
+        scene.row(add_slot("2026-12-01", evening), "SCHEDULE_NOT_FOUND");
+        let mut scene = Scene::of(museum());
+        scene.row(add_slot("2026-12-01", evening), "2026-12-01T18:00 until 24:00 open, 5 of 5 left");
+        scene.row(add_slot("2026-12-01", evening), "SLOT_ALREADY_EXISTS");
+        scene.row(add_slot("2026-12-01", window("09:00", "10:00", 5, 0)), "SLOT_ALREADY_EXISTS");
+        scene.row(add_slot("2026-11-30", evening), "CANNOT_CREATE_PAST_SLOT");
+        // It is 08:00: what ends then is past, what ends a minute later is not.
+        scene.row(add_slot("2026-12-01", window("06:00", "08:00", 5, 0)), "CANNOT_CREATE_PAST_SLOT");
+        scene.row(
+            add_slot("2026-12-01", window("06:00", "08:01", 5, 0)),
+            "2026-12-01T06:00 until 08:01 open, 5 of 5 left",
+        );
+        scene.row(
+            add_slot("2027-12-01", window("06:00", "08:00", 5, 0)),
+            "2027-12-01T06:00 until 08:00 open, 5 of 5 left",
+        );
+        scene.row(add_slot("2026-12-01", Window { capacity: 0, ..evening }), "INVALID_REQUEST /capacity");
+        scene.row(add_slot("2026-12-01", Window { end: Minute(0), ..evening }), "INVALID_REQUEST /end");
+        let never = Action::AddSlot(AddSlot { date: Date(i32::MIN), window: evening });
+        scene.row(never, "INVALID_REQUEST /date");
+        scene.reached
     }
 }

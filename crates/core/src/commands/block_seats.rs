@@ -25,3 +25,45 @@ impl BlockSeats {
         Ok(Decision::one(Change::SeatsBlocked(seats), Reply::Inventory))
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use crate::testing::{Reached, Scene, block, book, confirm, hall};
+
+    #[test]
+    fn seats_are_blocked_or_refused() {
+        table();
+    }
+
+    pub(crate) fn table() -> Reached {
+        let mut scene = Scene::empty();
+        scene.row(block("A-1", "1-1"), "EVENT_NOT_FOUND");
+        let mut scene = Scene::of(hall(&[("A-1", 1, 5), ("A-2", 1, 2)]));
+        scene.row(block("A-1", "1-5 1-2"), "event Open: 5 free, 0 held, 0 sold, 2 blocked");
+        scene.shows("A-1 .x..x\nA-2 ..");
+        scene.row(
+            block("A-1", "1-2"),
+            "SEAT_UNAVAILABLE A-1 1-2 Blocked; or A-1 1-1 for 1000; or A-2 1-1 for 1000",
+        );
+        scene.row(block("A-1", "1-1 1-1"), "DUPLICATE_SEAT A-1 1-1");
+        scene.row(block("A-3", "1-1"), "SECTION_NOT_FOUND A-3");
+        scene.row(block("A", "1-1"), "SECTION_NOT_FOUND A");
+        scene.row(block("A-2", "1-3"), "SEAT_NOT_FOUND A-2 1-3");
+        scene.row(block("A-2", "2-1"), "SEAT_NOT_FOUND A-2 2-1");
+        scene.row(book("b1", "ann").seats("A-1", "1-1 1-3"), "on hold A-1 1-1,1-3 for 2000 until 900");
+        scene.row(book("b2", "ann").seats("A-1", "1-4"), "on hold A-1 1-4 for 1000 until 900");
+        scene.row(confirm("b2"), "confirmed A-1 1-4 for 1000");
+        scene
+            .row(block("A-1", "1-3 1-4 1-5"), "SEAT_UNAVAILABLE A-1 1-3 Held, A-1 1-4 Sold, A-1 1-5 Blocked");
+        scene.shows("A-1 hxhsx\nA-2 ..");
+        // More seats than one booking could have are blocked all the same; nothing is offered instead of so many.
+        let mut large = Scene::of(hall(&[("A-1", 2, 1_000)]));
+        let names = |row: u16, count: u16| {
+            (1..=count).map(|number| format!("{row}-{number}")).collect::<Vec<_>>().join(" ")
+        };
+        large.row(block("A-1", &names(1, 1_000)), "event Open: 1000 free, 0 held, 0 sold, 1000 blocked");
+        let both = format!("{} {}", names(1, 1), names(2, 1_000));
+        large.row(block("A-1", &both), "SEAT_UNAVAILABLE A-1 1-1 Blocked");
+        scene.reached
+    }
+}

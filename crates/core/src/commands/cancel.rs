@@ -38,3 +38,54 @@ impl Cancel {
         }
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::command::Action;
+    use crate::testing::{Reached, Scene, book, cancel, confirm, id, keyed, one_section, redeem, second};
+
+    #[test]
+    fn bookings_are_cancelled_once_or_refused() {
+        table();
+    }
+
+    pub(crate) fn table() -> Reached {
+        let mut scene = Scene::of(one_section(1, 4).with_area("standing", 3));
+        scene.row(cancel("b1"), "BOOKING_NOT_FOUND");
+        scene.row(
+            book("b1", "ann").best(2).standing("standing", 1),
+            "on hold A-1 1-1,1-2 + standing x1 for 2500 until 900",
+        );
+        let because =
+            |reason: &str| Action::Cancel(Cancel { booking: id("b1"), reason: Some(reason.into()) });
+        scene.row(because(""), "INVALID_REQUEST /reason");
+        scene.at(5).row(because("changed my mind"), "cancelled A-1 1-1,1-2 + standing x1 for 2500");
+        scene.shows("A-1 ....\nstanding 0h 0s");
+        let booking = scene.inventory.booking(id("b1")).unwrap();
+        assert_eq!(booking.status, Status::Cancelled { confirmed_at: None, cancelled_at: second(5) });
+        // The units were given to another; cancelling again does not free them again.
+        scene.row(
+            book("b2", "bob").best(2).standing("standing", 2),
+            "on hold A-1 1-1,1-2 + standing x2 for 3000 until 905",
+        );
+        scene.row(cancel("b1"), "cancelled A-1 1-1,1-2 + standing x1 for 2500");
+        scene.row(keyed("k1", 1, cancel("b1")), "cancelled A-1 1-1,1-2 + standing x1 for 2500");
+        assert_eq!(scene.inventory.booking(id("b1")).unwrap().version, 2);
+        scene.shows("A-1 hh..\nstanding 2h 0s");
+        scene.at(6).row(confirm("b2"), "confirmed A-1 1-1,1-2 + standing x2 for 3000");
+        scene.at(7).row(cancel("b2"), "cancelled A-1 1-1,1-2 + standing x2 for 3000");
+        let booking = scene.inventory.booking(id("b2")).unwrap();
+        assert_eq!(
+            booking.status,
+            Status::Cancelled { confirmed_at: Some(second(6)), cancelled_at: second(7) }
+        );
+        scene.row(book("b3", "bob").best(1).paid(), "confirmed A-1 1-1 for 1000");
+        scene.row(redeem("b3"), "redeemed A-1 1-1 for 1000");
+        scene.row(cancel("b3"), "NOT_CANCELLABLE");
+        scene.row(book("b4", "bob").best(1).for_seconds(1), "on hold A-1 1-2 for 1000 until 8");
+        scene.at(8).row(cancel("b4"), "NOT_CANCELLABLE");
+        scene.shows("A-1 s...\nstanding 0h 0s");
+        scene.reached
+    }
+}

@@ -109,3 +109,203 @@ fn equivalent_seats(event: &Event, old: &[SeatClaim]) -> Option<Box<[SeatClaim]>
     }
     Some(seats.into())
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::command::Action;
+    use crate::commands::{Book, PatchEvent, PatchSlot};
+    use crate::rules::{InventoryStatus, RulesPatch};
+    use crate::shop::PickupWindow;
+    use crate::testing::{
+        Reached, Scene, add_box, bakery, block, book, cancel, code, confirm, hall, id, museum, one_section,
+        redeem, second, slot,
+    };
+
+    #[test]
+    fn holds_are_confirmed_in_time() {
+        table();
+    }
+
+    #[test]
+    fn late_payments_of_seats_follow_the_policy() {
+        late_seats_table();
+    }
+
+    #[test]
+    fn late_payments_of_places_and_boxes_follow_the_policy() {
+        late_pools_table();
+    }
+
+    pub(crate) fn table() -> Reached {
+        let mut scene = Scene::of(one_section(1, 4));
+        scene.row(confirm("b1"), "BOOKING_NOT_FOUND");
+        scene.row(book("b1", "ann").best(2), "on hold A-1 1-1,1-2 for 2000 until 900");
+        scene.row(confirm("b1").reference(""), "INVALID_REQUEST /payment_reference");
+        scene.row(confirm("b1").reference(&"p".repeat(501)), "INVALID_REQUEST /payment_reference");
+        scene.at(899).row(confirm("b1").reference("pay-1"), "confirmed A-1 1-1,1-2 for 2000");
+        scene.shows("A-1 ss..");
+        let booking = scene.inventory.booking(id("b1")).unwrap();
+        assert_eq!((booking.payment_reference.as_deref(), booking.version), (Some("pay-1"), 2));
+        assert_eq!(booking.status, Status::Confirmed { confirmed_at: second(899) });
+        scene.row(confirm("b1").reference("pay-1"), "confirmed A-1 1-1,1-2 for 2000");
+        assert_eq!(scene.inventory.booking(id("b1")).unwrap().version, 2);
+        scene.row(confirm("b1").reference("pay-2"), "ALREADY_CONFIRMED");
+        scene.row(confirm("b1"), "ALREADY_CONFIRMED");
+        scene.row(redeem("b1"), "redeemed A-1 1-1,1-2 for 2000");
+        scene.row(confirm("b1").reference("pay-1"), "NOT_CONFIRMABLE");
+        scene.row(book("b2", "ann").best(1).for_seconds(10), "on hold A-1 1-3 for 1000 until 909");
+        scene.row(cancel("b2"), "cancelled A-1 1-3 for 1000");
+        scene.row(confirm("b2"), "NOT_CONFIRMABLE");
+        scene.row(book("b3", "ann").best(1).for_seconds(10), "on hold A-1 1-3 for 1000 until 909");
+        scene.at(909).row(confirm("b3"), "HOLD_EXPIRED");
+        scene.row(confirm("b3").if_expired(LatePayment::Fail), "HOLD_EXPIRED");
+        scene.shows("A-1 ss..");
+        scene.reached
+    }
+
+    pub(crate) fn late_seats_table() -> Reached {
+        let lenient = RulesPatch {
+            late_payment: Some(LatePayment::SameUnits),
+            max_active_bookings_per_customer: Some(Some(1)),
+            ..RulesPatch::default()
+        };
+        let create = hall(&[("A-1", 1, 3), ("A-2", 1, 4), ("B-1", 1, 2)]).with_area("standing", 2);
+        let mut scene = Scene::of(create.with_rules(lenient).with_sales(None, Some(500)));
+        let all = "A-1 1-1,1-2 B-1 1-1 + standing x2 for 5000";
+        let hold = book("b1", "ann").seats("A-1", "1-1 1-2").seats("B-1", "1-1").standing("standing", 2);
+        scene.row(hold, &format!("on hold {all} until 900"));
+        // The inventory's rule, after the end of sales: the hold was made in time.
+        scene.at(901).row(confirm("b1").reference("pay-1"), &format!("confirmed {all}"));
+        scene.shows("A-1 ss.\nA-2 ....\nB-1 s.\nstanding 0h 2s");
+        let booking = scene.inventory.booking(id("b1")).unwrap();
+        assert_eq!((booking.payment_reference.as_deref(), booking.version), (Some("pay-1"), 3));
+        scene.row(confirm("b1").reference("pay-1"), &format!("confirmed {all}"));
+        scene.row(cancel("b1"), &format!("cancelled {all}"));
+        let mut reached = scene.reached;
+
+        // The units were given to others meanwhile.
+        let lenient = RulesPatch { late_payment: Some(LatePayment::SameUnits), ..RulesPatch::default() };
+        let create = hall(&[("A-1", 1, 3), ("A-2", 1, 4), ("B-1", 1, 2)]).with_area("standing", 2);
+        let mut scene = Scene::of(create.with_rules(lenient));
+        scene.row(
+            book("b1", "ann")
+                .seats("A-1", "1-1 1-2")
+                .seats("B-1", "1-1")
+                .standing("standing", 1)
+                .for_seconds(10),
+            "on hold A-1 1-1,1-2 B-1 1-1 + standing x1 for 4500 until 10",
+        );
+        scene.at(10);
+        let taken = Book { redeem_code: code("b1"), ..book("b2", "bob").seats("A-1", "1-2").for_seconds(50) };
+        scene.row(taken, "on hold A-1 1-2 for 1000 until 60");
+        scene.row(confirm("b1"), "SEAT_UNAVAILABLE A-1 1-2 Held; or A-2 1-1,1-2,1-3 for 3000");
+        scene.row(confirm("b1").if_expired(LatePayment::Fail), "HOLD_EXPIRED");
+        let dearer = PatchEvent {
+            section_prices: vec![("A".to_owned(), crate::money::Money(9_000))],
+            ..PatchEvent::default()
+        };
+        scene.row(Action::PatchEvent(Box::new(dearer)), "event Open: 10 free, 1 held, 0 sold, 0 blocked");
+        // As many in the same section at the old price: two together are in the other subsection.
+        scene.row(
+            confirm("b1").if_expired(LatePayment::Equivalent),
+            "confirmed A-2 1-1,1-2 B-1 1-1 + standing x1 for 4500",
+        );
+        assert_ne!(
+            scene.inventory.booking(id("b1")).unwrap().redeem_code,
+            code("b1"),
+            "its code has another owner now"
+        );
+        scene.shows("A-1 .h.\nA-2 ss..\nB-1 s.\nstanding 0h 1s");
+        reached.refusals.extend(scene.reached.refusals);
+
+        // Nothing equivalent is left in the section, in the area, or at all.
+        let mut scene = Scene::of(hall(&[("A-1", 1, 3), ("B-1", 1, 9)]).with_area("standing", 1));
+        scene.row(
+            book("b1", "ann").seats("A-1", "1-1 1-2").standing("standing", 1).for_seconds(10),
+            "on hold A-1 1-1,1-2 + standing x1 for 2500 until 10",
+        );
+        scene.at(10).row(block("A-1", "1-1 1-2"), "event Open: 11 free, 0 held, 0 sold, 2 blocked");
+        let equivalent = || confirm("b1").if_expired(LatePayment::Equivalent);
+        scene.row(equivalent(), "SEAT_UNAVAILABLE A-1 1-1 Blocked, A-1 1-2 Blocked; or B-1 1-1,1-2 for 4000");
+        scene.row(crate::testing::unblock("A-1", "1-1"), "event Open: 12 free, 0 held, 0 sold, 1 blocked");
+        scene.row(
+            book("b2", "bob").standing("standing", 1).for_seconds(10),
+            "on hold standing x1 for 500 until 20",
+        );
+        scene.row(equivalent(), "AREA_FULL standing 0 left");
+        scene.row(crate::testing::unblock("A-1", "1-2"), "event Open: 12 free, 1 held, 0 sold, 0 blocked");
+        scene.row(equivalent(), "AREA_FULL standing 0 left");
+        scene.row(confirm("b1").if_expired(LatePayment::SameUnits), "AREA_FULL standing 0 left");
+        let closed = |status| {
+            let mut patch = PatchEvent::default();
+            patch.terms.status = Some(status);
+            Action::PatchEvent(Box::new(patch))
+        };
+        scene.at(20).row(closed(InventoryStatus::Closed), "event Closed: 13 free, 0 held, 0 sold, 0 blocked");
+        scene.row(equivalent(), "INVENTORY_CLOSED");
+        scene.row(closed(InventoryStatus::Open), "event Open: 13 free, 0 held, 0 sold, 0 blocked");
+        scene.row(equivalent(), "confirmed A-1 1-1,1-2 + standing x1 for 2500");
+        reached.refusals.extend(scene.reached.refusals);
+        reached
+    }
+
+    pub(crate) fn late_pools_table() -> Reached {
+        let nine = "2026-12-01T09:00";
+        let same = |label: &str| confirm(label).if_expired(LatePayment::SameUnits);
+        let mut scene = Scene::of(museum());
+        scene.row(
+            book("b1", "ann").tickets(nine, "T1 T2").for_seconds(10),
+            "on hold 2026-12-01T09:00 T1,T2 for 200 until 10",
+        );
+        scene.at(10).row(
+            book("b2", "bob").tickets(nine, "T2").for_seconds(10),
+            "on hold 2026-12-01T09:00 T2 for 100 until 20",
+        );
+        scene.row(same("b1"), "TICKET_ALREADY_RESERVED T2");
+        scene.at(20).row(
+            book("b3", "cy").places(nine, 3).for_seconds(10),
+            "on hold 2026-12-01T09:00 x3 for 300 until 30",
+        );
+        scene.row(same("b1"), "SLOT_FULL 1 left; or 2026-12-01T12:00 with 4; or 2026-12-02T09:00 with 4; or 2026-12-02T12:00 with 4");
+        scene.at(30);
+        let closed =
+            |closed| Action::PatchSlot(PatchSlot { slot: slot(nine), closed: Some(closed), capacity: None });
+        scene.row(closed(true), "2026-12-01T09:00 until 12:00 closed, 4 of 4 left");
+        scene.row(same("b1"), "SLOT_CLOSED");
+        scene.row(closed(false), "2026-12-01T09:00 until 12:00 open, 4 of 4 left");
+        scene.row(
+            confirm("b1").if_expired(LatePayment::Equivalent),
+            "confirmed 2026-12-01T09:00 T1,T2 for 200",
+        );
+        scene.row(book("b4", "dan").tickets(nine, "T1"), "TICKET_ALREADY_RESERVED T1");
+        scene.at(4 * 3_600).row(same("b3"), "SLOT_PAST");
+        let mut reached = scene.reached;
+
+        let mut scene = Scene::of(bakery());
+        let mut evening = add_box("evening", 2, 500);
+        evening.pickup = Some(PickupWindow { starts_at: second(0), ends_at: second(100) });
+        scene.row(evening, "evening Active, 2 of 2 left at 500");
+        scene.row(
+            book("b1", "ann").boxes("evening", 2).for_seconds(10),
+            "on hold evening x2 for 1000 until 10",
+        );
+        scene.at(10).row(
+            book("b2", "ann").boxes("evening", 1).for_seconds(10),
+            "on hold evening x1 for 500 until 20",
+        );
+        scene.row(same("b1"), "ACTIVE_RESERVATION_EXISTS b2");
+        scene.at(20).row(
+            book("b3", "bob").boxes("evening", 1).for_seconds(10),
+            "on hold evening x1 for 500 until 30",
+        );
+        scene.row(same("b1"), "INSUFFICIENT_INVENTORY 1 left");
+        scene.row(same("b2"), "confirmed evening x1 for 500");
+        scene.row(same("b1"), "ACTIVE_RESERVATION_EXISTS b2");
+        scene.row(redeem("b2"), "redeemed evening x1 for 500");
+        scene.row(same("b1"), "BOX_UNAVAILABLE");
+        scene.at(100).row(same("b1"), "PICKUP_WINDOW_CLOSED");
+        reached.refusals.extend(scene.reached.refusals);
+        reached
+    }
+}

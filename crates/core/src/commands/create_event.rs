@@ -137,3 +137,112 @@ fn check_areas(areas: &[AreaPlan]) -> Result<(), Refusal> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::event::SeatName;
+    use crate::money::Money;
+    use crate::rules::Orphans;
+    use crate::testing::{Reached, Scene, bakery, book, hall, keyed, one_section, second};
+
+    #[test]
+    fn events_are_created_as_asked_or_refused() {
+        table();
+    }
+
+    pub(crate) fn table() -> Reached {
+        let mut scene = Scene::empty();
+        scene.row(book("b1", "ann").best(1), "EVENT_NOT_FOUND");
+        scene.row(keyed("k1", 1, book("b1", "ann").best(1)), "EVENT_NOT_FOUND");
+        let gala = hall(&[("A-1", 2, 3), ("A-2", 1, 2), ("B-7", 1, 1)]).with_area("standing", 10);
+        scene.row(keyed("k1", 2, gala.clone()), "event Open: 19 free, 0 held, 0 sold, 0 blocked");
+        scene.shows("A-1 ... ...\nA-2 ..\nB-7 .\nstanding 0h 0s");
+        scene.row(keyed("k1", 2, gala.clone()), "again: event Open: 19 free, 0 held, 0 sold, 0 blocked");
+        scene.row(gala, "ALREADY_EXISTS");
+        scene.row(bakery(), "ALREADY_EXISTS");
+
+        let mut blocked = one_section(2, 3);
+        let name = |row, number| SeatName { row, number };
+        blocked.sections[0].subsections[0].blocked = vec![name(2, 3), name(1, 1), name(2, 3)];
+        let mut house = Scene::empty();
+        house.row(blocked, "event Open: 4 free, 0 held, 0 sold, 2 blocked");
+        house.shows("A-1 x.. ..x");
+
+        let edited = |edit: fn(&mut CreateEvent)| {
+            let mut create =
+                hall(&[("A-1", 2, 3), ("B-1", 2, 3)]).with_area("standing", 10).with_area("balcony", 5);
+            edit(&mut create);
+            create
+        };
+        type Edit = (&'static str, fn(&mut CreateEvent));
+        let wrong: [Edit; 27] = [
+            ("/id", |create| create.id = "Gala".to_owned()),
+            ("/name", |create| create.name.clear()),
+            ("/currency", |create| create.currency = Currency(*b"twd")),
+            ("/starts_at", |create| create.starts_at = Some(Timestamp(i64::MAX))),
+            ("/sales/opens_at", |create| create.sales.opens_at = Some(Timestamp(i64::MIN))),
+            ("/sales/closes_at", |create| create.sales.closes_at = Some(Timestamp(i64::MAX))),
+            ("/sales/closes_at", |create| {
+                create.sales = SalesWindow { opens_at: Some(second(9)), closes_at: Some(second(9)) };
+            }),
+            ("/rules/hold_ttl_seconds", |create| create.rules.hold_ttl_seconds = Some(0)),
+            ("/rules/hold_ttl_seconds", |create| create.rules.hold_ttl_seconds = Some(86_401)),
+            ("/rules/max_hold_seconds", |create| create.rules.max_hold_seconds = Some(86_401)),
+            ("/rules/max_hold_seconds", |create| create.rules.max_hold_seconds = Some(899)),
+            ("/rules/max_units_per_booking", |create| create.rules.max_units_per_booking = Some(1_001)),
+            ("/rules/max_units_per_customer", |create| create.rules.max_units_per_customer = Some(Some(0))),
+            ("/rules/max_active_bookings_per_customer", |create| {
+                create.rules.max_active_bookings_per_customer = Some(Some(0));
+            }),
+            ("/sections", |create| (create.sections, create.areas) = (Vec::new(), Vec::new())),
+            ("/sections/1/name", |create| create.sections[1].name = "B-".to_owned()),
+            ("/sections/1/name", |create| create.sections[1].name = "A".to_owned()),
+            ("/sections/0/name", |create| create.sections[0].name = "A".repeat(33)),
+            ("/sections/0/price", |create| create.sections[0].price = Money(-1)),
+            ("/sections/1/subsections", |create| create.sections[1].subsections.clear()),
+            ("/sections/0/subsections/0/number", |create| create.sections[0].subsections[0].number = 0),
+            ("/sections/0/subsections/0/rows", |create| create.sections[0].subsections[0].rows = 1_001),
+            ("/sections/0/subsections/0/cols", |create| create.sections[0].subsections[0].cols = 0),
+            ("/areas/1/name", |create| create.areas[1].name = "standing".to_owned()),
+            ("/areas/1/price", |create| create.areas[1].price = Money(1_000_000_000_001)),
+            ("/areas/0/capacity", |create| create.areas[0].capacity = 0),
+            ("/areas/0/capacity", |create| create.areas[0].capacity = 1_000_001),
+        ];
+        for (pointer, edit) in wrong {
+            Scene::empty().row(edited(edit), &format!("INVALID_REQUEST {pointer}"));
+        }
+        for (row, number) in [(0, 1), (3, 1), (1, 0), (1, 4)] {
+            let mut create = one_section(2, 3);
+            create.sections[0].subsections[0].blocked = vec![name(2, 3), name(row, number)];
+            Scene::empty().row(create, "INVALID_REQUEST /sections/0/subsections/0/blocked/1");
+        }
+        Scene::empty()
+            .row(hall(&[("A-1", 1, 1), ("A-1", 1, 1)]), "INVALID_REQUEST /sections/0/subsections/1/number")
+            .row(hall(&[("A-1", 1_000, 1_000), ("A-2", 1, 1)]), "INVALID_REQUEST /sections")
+            .row(hall(&[("A-1", 1_000, 1_000)]), "event Open: 1000000 free, 0 held, 0 sold, 0 blocked");
+        let many: Vec<String> = (1..=10_001).map(|number| format!("A-{number}")).collect();
+        let many: Vec<(&str, u16, u16)> = many.iter().map(|address| (address.as_str(), 1, 1)).collect();
+        Scene::empty()
+            .row(hall(&many), "INVALID_REQUEST /sections")
+            .row(hall(&many[1..]), "event Open: 10000 free, 0 held, 0 sold, 0 blocked");
+        let areas = |count: usize| {
+            (0..count)
+                .fold(one_section(1, 1), |create, number| create.with_area(&format!("area {number}"), 1))
+        };
+        Scene::empty()
+            .row(areas(1_001), "INVALID_REQUEST /areas")
+            .row(areas(1_000), "event Open: 1001 free, 0 held, 0 sold, 0 blocked");
+        let generous = RulesPatch {
+            hold_ttl_seconds: Some(86_400),
+            max_units_per_booking: Some(1_000),
+            max_units_per_customer: Some(Some(1)),
+            max_active_bookings_per_customer: Some(Some(1)),
+            orphans: Some(Orphans::Avoid),
+            ..RulesPatch::default()
+        };
+        let mut roomy = Scene::of(one_section(1, 2).with_rules(generous).with_sales(Some(5), Some(6)));
+        roomy.at(5).row(book("b1", "ann").best(1), "on hold A-1 1-1 for 1000 until 86405");
+        scene.reached
+    }
+}

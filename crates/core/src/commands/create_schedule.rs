@@ -94,3 +94,78 @@ pub(crate) fn check_window(window: &Window, at: &str) -> Result<(), Refusal> {
     check_within(window.capacity, POOL_CAPACITY_MAX, &format!("{at}/capacity"))?;
     window.price.check_price(&format!("{at}/price"))
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::money::Money;
+    use crate::testing::{Reached, Scene, date, museum, window};
+    use crate::time::{Date, Minute};
+
+    #[test]
+    fn schedules_are_created_with_their_first_slots_or_refused() {
+        table();
+    }
+
+    pub(crate) fn table() -> Reached {
+        let mut scene = Scene::empty();
+        scene.row(museum(), "schedule Open");
+        scene.shows(
+            "2026-12-01T09:00 0h 0s of 4\n2026-12-01T12:00 0h 0s of 4\n\
+             2026-12-02T09:00 0h 0s of 4\n2026-12-02T12:00 0h 0s of 4",
+        );
+        scene.row(museum(), "ALREADY_EXISTS");
+
+        // 12:00 in Taipei: the morning is over, and tomorrow is closed; the day after is a Thursday.
+        let mut holidays = museum();
+        holidays.pattern.days = 4;
+        holidays.pattern.closed_dates.insert(date("2026-12-02"));
+        holidays.pattern.weekdays.remove(&4);
+        let mut noon = Scene::empty();
+        noon.at(4 * 3_600).row(holidays, "schedule Open");
+        noon.shows("2026-12-01T12:00 0h 0s of 4\n2026-12-04T09:00 0h 0s of 4\n2026-12-04T12:00 0h 0s of 4");
+
+        type Edit = (&'static str, fn(&mut CreateSchedule));
+        let wrong: [Edit; 19] = [
+            ("/id", |create| create.id = "-".to_owned()),
+            ("/name", |create| create.name = "\u{7}".to_owned()),
+            ("/timezone", |create| create.timezone = "Taipei".to_owned()),
+            ("/windows", |create| create.pattern.windows = vec![window("09:00", "10:00", 1, 0); 97]),
+            ("/windows/1/start", |create| create.pattern.windows[1].start = Minute(9 * 60)),
+            ("/windows/0/start", |create| create.pattern.windows[0].start = Minute(1_440)),
+            ("/windows/0/end", |create| create.pattern.windows[0].end = Minute(9 * 60)),
+            ("/windows/0/end", |create| create.pattern.windows[0].end = Minute(1_441)),
+            ("/windows/1/capacity", |create| create.pattern.windows[1].capacity = 0),
+            ("/windows/1/capacity", |create| create.pattern.windows[1].capacity = 1_000_001),
+            ("/windows/1/price", |create| create.pattern.windows[1].price = Money(-1)),
+            ("/days", |create| create.pattern.days = 0),
+            ("/days", |create| create.pattern.days = 731),
+            ("/weekdays", |create| create.pattern.weekdays.clear()),
+            ("/weekdays", |create| drop(create.pattern.weekdays.insert(8))),
+            ("/weekdays", |create| drop(create.pattern.weekdays.insert(0))),
+            ("/closed_dates", |create| create.pattern.closed_dates = (0..1_001).map(Date).collect()),
+            ("/closed_dates", |create| drop(create.pattern.closed_dates.insert(Date(i32::MAX)))),
+            ("/keep_past_days", |create| create.pattern.keep_past_days = 731),
+        ];
+        for (pointer, edit) in wrong {
+            let mut create = museum();
+            edit(&mut create);
+            Scene::empty().row(create, &format!("INVALID_REQUEST {pointer}"));
+        }
+        let mut widest = museum();
+        widest.pattern.windows = (0..96)
+            .map(|quarter| Window {
+                start: Minute(quarter * 15),
+                end: Minute(1_440),
+                ..window("00:00", "01:00", 1, 0)
+            })
+            .collect();
+        widest.pattern.days = 730;
+        widest.pattern.keep_past_days = 730;
+        widest.pattern.closed_dates = (0..1_000).map(Date).collect();
+        let mut busy = Scene::empty();
+        busy.row(widest, "schedule Open");
+        assert_eq!(busy.inventory.schedule().unwrap().slots.len(), 730 * 96);
+        scene.reached
+    }
+}

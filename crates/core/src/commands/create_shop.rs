@@ -43,3 +43,26 @@ impl CreateShop {
         Ok(Decision::one(Change::ShopCreated(Box::new(plan)), Reply::Inventory))
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::testing::{Reached, Scene, bakery, book};
+
+    #[test]
+    fn shops_are_created_or_refused() {
+        table();
+    }
+
+    pub(crate) fn table() -> Reached {
+        let mut scene = Scene::empty();
+        scene.row(book("b1", "ann").boxes("evening", 1), "SHOP_NOT_FOUND");
+        scene.row(CreateShop { timezone: String::new(), ..bakery() }, "INVALID_REQUEST /timezone");
+        scene.row(CreateShop { name: String::new(), ..bakery() }, "INVALID_REQUEST /name");
+        scene.row(bakery(), "shop Open");
+        scene.row(bakery(), "ALREADY_EXISTS");
+        scene.row(book("b1", "ann").best(1), "EVENT_NOT_FOUND");
+        scene.row(book("b1", "ann").places("2026-12-01T09:00", 1), "SCHEDULE_NOT_FOUND");
+        scene.reached
+    }
+}

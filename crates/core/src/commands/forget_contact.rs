@@ -27,3 +27,39 @@ impl ForgetContact {
         Decision::one(Change::ContactForgotten { customer: Arc::clone(&self.customer) }, Reply::Done)
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::command::Action;
+    use crate::commands::Book;
+    use crate::testing::{Reached, Scene, book, one_section};
+
+    #[test]
+    fn contacts_are_forgotten_and_the_books_kept() {
+        table();
+    }
+
+    pub(crate) fn table() -> Reached {
+        let forget = || Action::ForgetContact(ForgetContact { customer: "ann".into() });
+        let with = |label: &str, contact: &[u8]| Book {
+            contact: Some(contact.into()),
+            ..book(label, "ann").best(1)
+        };
+        let mut scene = Scene::of(one_section(1, 4));
+        let contact = |scene: &Scene| {
+            scene.inventory.customers().get("ann").and_then(|account| account.contact.clone())
+        };
+        scene.row(forget(), "done");
+        assert_eq!(scene.inventory.customers().iter().count(), 0);
+        scene.row(with("b1", b"old"), "on hold A-1 1-1 for 1000 until 900");
+        scene.row(with("b2", b"new"), "on hold A-1 1-2 for 1000 until 900");
+        scene.row(book("b3", "ann").best(1), "on hold A-1 1-3 for 1000 until 900");
+        assert_eq!(contact(&scene).as_deref(), Some(b"new".as_slice()));
+        scene.row(forget(), "done");
+        assert_eq!(contact(&scene), None);
+        scene.row(forget(), "done");
+        assert_eq!(scene.inventory.customers().get("ann").unwrap().units, 3);
+        scene.reached
+    }
+}

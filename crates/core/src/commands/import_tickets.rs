@@ -12,6 +12,7 @@ use crate::inventory::Inventory;
 use crate::limits::{TICKET_CHARACTERS_MAX, TICKETS_PER_IMPORT_MAX, TICKETS_PER_SCHEDULE_MAX};
 use crate::outcome::Reply;
 use crate::refusal::Refusal;
+use crate::rules::check_room;
 use crate::schedule::Ticket;
 
 /// Registers tickets, or changes registered ones.
@@ -39,9 +40,7 @@ impl ImportTickets {
         let schedule = inventory.schedule()?;
         let updated = self.tickets.iter().filter(|(number, _)| schedule.tickets.contains_key(number)).count();
         let added = self.tickets.len() - updated;
-        if schedule.tickets.len() + added > TICKETS_PER_SCHEDULE_MAX {
-            return Err(Refusal::Overloaded);
-        }
+        check_room(schedule.tickets.len() + added, TICKETS_PER_SCHEDULE_MAX + 1)?;
 
         let count = |tickets: usize| u32::try_from(tickets).expect("imports are bounded");
         let reply = Reply::Tickets { added: count(added), updated: count(updated) };
@@ -49,5 +48,43 @@ impl ImportTickets {
             return Ok(Decision::nothing(reply));
         }
         Ok(Decision::one(Change::TicketsImported(self.tickets.clone()), reply))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::command::Action;
+    use crate::testing::{Reached, Scene, museum};
+    use crate::time::Timestamp;
+
+    #[test]
+    fn tickets_are_imported_or_refused() {
+        table();
+    }
+
+    pub(crate) fn table() -> Reached {
+        let active = Ticket { active: true, expires_at: None };
+        let import = |numbers: &[&str], ticket: Ticket| {
+            let tickets = numbers.iter().map(|&number| (Arc::from(number), ticket)).collect();
+            Action::ImportTickets(ImportTickets { tickets })
+        };
+        let mut scene = Scene::empty();
+        scene.row(import(&["T1"], active), "SCHEDULE_NOT_FOUND");
+        let mut scene = Scene::of(museum());
+        scene.row(import(&["T1", "T2"], active), "2 added, 0 updated");
+        scene.row(import(&["T3", "T2"], Ticket { active: false, expires_at: None }), "1 added, 1 updated");
+        assert!(!scene.inventory.schedule().unwrap().tickets["T2"].active);
+        scene.row(import(&[], active), "0 added, 0 updated");
+        scene.row(import(&["T4", "T4"], active), "INVALID_REQUEST /tickets/1/id");
+        scene.row(import(&["T4", ""], active), "INVALID_REQUEST /tickets/1/id");
+        scene.row(import(&[&"T".repeat(101)], active), "INVALID_REQUEST /tickets/0/id");
+        let never = Ticket { active: true, expires_at: Some(Timestamp(i64::MAX)) };
+        scene.row(import(&["T4"], never), "INVALID_REQUEST /tickets/0/expires_at");
+        let many: Vec<String> = (0..=TICKETS_PER_IMPORT_MAX).map(|number| number.to_string()).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        scene.row(import(&many, active), "INVALID_REQUEST /tickets");
+        scene.row(import(&many[1..], active), "200000 added, 0 updated");
+        scene.reached
     }
 }

@@ -68,3 +68,69 @@ impl Decision {
         Decision { changes: vec![change], reply }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use strum::IntoEnumIterator;
+
+    use crate::command::ActionKind;
+    use crate::refusal::RefusalCode;
+
+    #[test]
+    fn every_command_and_every_refusal_is_reached_by_a_table() {
+        let mut tables = vec![
+            super::add_box::tests::table(),
+            super::add_slot::tests::table(),
+            super::block_seats::tests::table(),
+            super::cancel::tests::table(),
+            super::confirm::tests::table(),
+            super::confirm::tests::late_seats_table(),
+            super::confirm::tests::late_pools_table(),
+            super::create_event::tests::table(),
+            super::create_schedule::tests::table(),
+            super::create_shop::tests::table(),
+            super::delete_slot::tests::table(),
+            super::expire::tests::table(),
+            super::extend::tests::table(),
+            super::forget_contact::tests::table(),
+            super::forget_keys::tests::table(),
+            super::import_tickets::tests::table(),
+            super::move_booking::tests::seats_table(),
+            super::move_booking::tests::slots_table(),
+            super::patch_box::tests::table(),
+            super::patch_event::tests::table(),
+            super::patch_schedule::tests::table(),
+            super::patch_shop::tests::table(),
+            super::patch_slot::tests::table(),
+            super::redeem::tests::table(),
+            super::roll_slots::tests::table(),
+            super::unblock_seats::tests::table(),
+        ];
+        tables.extend(super::book::tests::tables());
+        let actions: BTreeSet<ActionKind> = tables.iter().flat_map(|table| table.actions.clone()).collect();
+        let refusals: BTreeSet<RefusalCode> =
+            tables.iter().flat_map(|table| table.refusals.clone()).collect();
+        assert_eq!(actions, ActionKind::iter().collect());
+        assert_eq!(refusals, RefusalCode::iter().collect());
+    }
+
+    /// The codes of the HTTP contract that the rules decide; the others are the server's own.
+    const CODES_OF_THE_API: &str = "INVALID_REQUEST IDEMPOTENCY_KEY_REQUIRED IDEMPOTENCY_KEY_REUSED EVENT_NOT_FOUND \
+        SCHEDULE_NOT_FOUND SHOP_NOT_FOUND ALREADY_EXISTS OVERLOADED BOOKING_NOT_FOUND ALREADY_CONFIRMED \
+        NOT_CONFIRMABLE HOLD_EXPIRED NOT_EXTENDABLE HOLD_LIMIT_REACHED NOT_CANCELLABLE NOT_MOVABLE ALREADY_REDEEMED \
+        NOT_REDEEMABLE WRONG_CODE WRONG_DATE BOOKING_ID_TAKEN TOO_MANY_UNITS SECTION_NOT_FOUND SEAT_NOT_FOUND \
+        DUPLICATE_SEAT AREA_NOT_FOUND SLOT_NOT_FOUND BOX_NOT_FOUND INVENTORY_CLOSED SALES_NOT_OPEN SALES_CLOSED \
+        SLOT_PAST SLOT_CLOSED PICKUP_WINDOW_CLOSED TICKET_NOT_FOUND TICKET_NOT_ACTIVE TICKET_EXPIRED \
+        TICKET_ALREADY_USED TICKET_ALREADY_RESERVED ACTIVE_RESERVATION_EXISTS CUSTOMER_LIMIT_REACHED \
+        SEAT_UNAVAILABLE ORPHAN_SEAT NOT_ENOUGH_SEATS NOT_ADJACENT AREA_FULL SLOT_FULL NEW_SLOT_FULL BOX_UNAVAILABLE \
+        INSUFFICIENT_INVENTORY SLOT_ALREADY_EXISTS CANNOT_CREATE_PAST_SLOT CAPACITY_BELOW_BOOKED_COUNT \
+        SLOT_HAS_BOOKINGS";
+
+    #[test]
+    fn refusals_have_the_codes_of_the_api() {
+        let codes: Vec<&'static str> = RefusalCode::iter().map(Into::into).collect();
+        assert_eq!(codes, CODES_OF_THE_API.split_whitespace().collect::<Vec<_>>());
+    }
+}

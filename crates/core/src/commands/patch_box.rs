@@ -62,3 +62,71 @@ impl PatchBox {
         Ok(Decision::one(Change::BoxPatched(Box::new(properties)), Reply::Box(number)))
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::command::Action;
+    use crate::testing::{Reached, Scene, add_box, bakery, book, second};
+
+    #[test]
+    fn boxes_are_patched_or_refused() {
+        table();
+    }
+
+    pub(crate) fn table() -> Reached {
+        let patch = |id: &str, edit: fn(&mut PatchBox)| {
+            let mut patch = PatchBox {
+                id: id.into(),
+                closed: None,
+                quantity: None,
+                price: None,
+                pickup: None,
+                price_curve: None,
+            };
+            edit(&mut patch);
+            Action::PatchBox(Box::new(patch))
+        };
+        let mut scene = Scene::empty();
+        scene.row(patch("evening", |_| {}), "SHOP_NOT_FOUND");
+        let mut scene = Scene::of(bakery());
+        scene.row(add_box("evening", 4, 500), "evening Active, 4 of 4 left at 500");
+        scene.row(patch("morning", |_| {}), "BOX_NOT_FOUND");
+        scene.row(patch("evening", |_| {}), "evening Active, 4 of 4 left at 500");
+        scene.row(patch("evening", |patch| patch.quantity = Some(0)), "INVALID_REQUEST /quantity");
+        scene.row(patch("evening", |patch| patch.price = Some(Money(-1))), "INVALID_REQUEST /price");
+        scene.row(
+            patch("evening", |patch| {
+                patch.pickup = Some(Some(PickupWindow { starts_at: second(2), ends_at: second(1) }));
+            }),
+            "INVALID_REQUEST /pickup/ends_at",
+        );
+        scene.row(
+            patch("evening", |patch| {
+                patch.price_curve = Some(vec![PriceStep { at: second(1), price: Money(-1) }]);
+            }),
+            "INVALID_REQUEST /price_curve/0/price",
+        );
+        scene.row(book("b1", "ann").boxes("evening", 3), "on hold evening x3 for 1500 until 1200");
+        scene.row(patch("evening", |patch| patch.quantity = Some(2)), "CAPACITY_BELOW_BOOKED_COUNT 3 booked");
+        scene.row(patch("evening", |patch| patch.quantity = Some(3)), "evening SoldOut, 0 of 3 left at 500");
+        scene.row(patch("evening", |patch| patch.closed = Some(true)), "evening Closed, 0 of 3 left at 500");
+        let tonight = patch("evening", |patch| {
+            patch.closed = Some(false);
+            patch.quantity = Some(5);
+            patch.price = Some(Money(400));
+            patch.pickup = Some(Some(PickupWindow { starts_at: second(0), ends_at: second(100) }));
+            patch.price_curve = Some(vec![PriceStep { at: second(50), price: Money(250) }]);
+        });
+        scene.row(tonight, "evening Active, 2 of 5 left at 400");
+        scene.at(49).row(patch("evening", |_| {}), "evening Active, 2 of 5 left at 400");
+        scene.at(50).row(patch("evening", |_| {}), "evening Active, 2 of 5 left at 250");
+        scene.at(100).row(patch("evening", |_| {}), "evening Ended, 2 of 5 left at 250");
+        scene.row(patch("evening", |patch| patch.pickup = Some(None)), "evening Active, 2 of 5 left at 250");
+        scene.row(
+            patch("evening", |patch| patch.price_curve = Some(Vec::new())),
+            "evening Active, 2 of 5 left at 400",
+        );
+        scene.reached
+    }
+}

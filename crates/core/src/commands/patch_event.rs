@@ -50,3 +50,99 @@ impl PatchEvent {
         Ok(Decision { changes, reply: Reply::Inventory })
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::command::Action;
+    use crate::rules::{InventoryStatus, RulesPatch, SalesWindow};
+    use crate::testing::{Reached, Scene, book, confirm, extend, hall, keyed, second};
+
+    #[test]
+    fn events_are_patched_or_refused() {
+        table();
+    }
+
+    pub(crate) fn table() -> Reached {
+        let patch = |edit: fn(&mut PatchEvent)| {
+            let mut patch = PatchEvent::default();
+            edit(&mut patch);
+            Action::PatchEvent(Box::new(patch))
+        };
+        let mut scene = Scene::empty();
+        scene.row(patch(|_| {}), "EVENT_NOT_FOUND");
+        scene.row(
+            hall(&[("A-1", 1, 4), ("B-1", 1, 4)]).with_area("standing", 5),
+            "event Open: 13 free, 0 held, 0 sold, 0 blocked",
+        );
+        scene.row(
+            book("b1", "ann").best_in("A", 1).standing("standing", 1),
+            "on hold A-1 1-1 + standing x1 for 1500 until 900",
+        );
+        scene.row(patch(|_| {}), "event Open: 11 free, 2 held, 0 sold, 0 blocked");
+
+        let dearer = patch(|patch| {
+            patch.section_prices = vec![("B".to_owned(), Money(7_000)), ("A".to_owned(), Money(3_000))];
+            patch.area_prices = vec![("standing".to_owned(), Money(800))];
+        });
+        scene.row(keyed("k1", 1, dearer.clone()), "event Open: 11 free, 2 held, 0 sold, 0 blocked");
+        scene.row(confirm("b1"), "confirmed A-1 1-1 + standing x1 for 1500");
+        scene.row(
+            book("b2", "bob").best_in("A", 1).standing("standing", 1),
+            "on hold A-1 1-2 + standing x1 for 3800 until 900",
+        );
+        scene.row(book("b3", "bob").best_in("B", 1), "on hold B-1 1-1 for 7000 until 900");
+        scene.row(keyed("k1", 1, dearer), "again: event Open: 11 free, 2 held, 0 sold, 0 blocked");
+
+        scene.row(
+            patch(|patch| patch.section_prices.push(("A-1".to_owned(), Money(1)))),
+            "SECTION_NOT_FOUND A-1",
+        );
+        scene.row(patch(|patch| patch.area_prices.push(("A".to_owned(), Money(1)))), "AREA_NOT_FOUND A");
+        scene.row(
+            patch(|patch| patch.section_prices.push(("A".to_owned(), Money(-1)))),
+            "INVALID_REQUEST /prices",
+        );
+        scene.row(
+            patch(|patch| patch.area_prices.push(("standing".to_owned(), Money(-1)))),
+            "INVALID_REQUEST /prices",
+        );
+        scene.row(patch(|patch| patch.terms.name = Some(String::new())), "INVALID_REQUEST /name");
+        scene.row(
+            patch(|patch| {
+                patch.terms.rules = RulesPatch { max_hold_seconds: Some(899), ..RulesPatch::default() }
+            }),
+            "INVALID_REQUEST /rules/max_hold_seconds",
+        );
+
+        let closed = patch(|patch| patch.terms.status = Some(InventoryStatus::Closed));
+        scene.row(closed, "event Closed: 8 free, 3 held, 2 sold, 0 blocked");
+        scene.row(book("b4", "bob").best(1), "INVENTORY_CLOSED");
+        scene.row(extend("b2", 1_000), "on hold A-1 1-2 + standing x1 for 3800 until 1000");
+        scene.row(confirm("b3"), "confirmed B-1 1-1 for 7000");
+        let renamed = patch(|patch| {
+            patch.terms.name = Some("Winter Gala".to_owned());
+            patch.terms.status = Some(InventoryStatus::Open);
+            patch.terms.sales = Some(SalesWindow { opens_at: Some(second(10)), closes_at: Some(second(20)) });
+            patch.terms.rules.max_units_per_booking = Some(1);
+            patch.terms.rules.hold_ttl_seconds = Some(7_200);
+        });
+        scene.row(renamed, "event Open: 8 free, 2 held, 3 sold, 0 blocked");
+        assert_eq!(scene.inventory.terms().unwrap().name, "Winter Gala");
+        assert_eq!(
+            scene.inventory.terms().unwrap().rules.max_hold_seconds,
+            7_200,
+            "a longer hold lifts the cap"
+        );
+        scene.row(book("b4", "bob").best(2), "TOO_MANY_UNITS most 1");
+        scene.row(book("b4", "bob").best(1), "SALES_NOT_OPEN 10");
+        scene.at(10).row(book("b4", "bob").best(1), "on hold A-1 1-3 for 3000 until 7210");
+        scene.at(20).row(book("b5", "bob").best(1), "SALES_CLOSED 20");
+        scene.row(
+            patch(|patch| patch.terms.sales = Some(SalesWindow::default())),
+            "event Open: 7 free, 3 held, 3 sold, 0 blocked",
+        );
+        scene.row(book("b5", "bob").best(1), "on hold A-1 1-4 for 3000 until 7220");
+        scene.reached
+    }
+}

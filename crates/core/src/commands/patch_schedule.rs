@@ -67,3 +67,89 @@ impl PatchSchedule {
         Ok(Decision { changes, reply: Reply::Inventory })
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::command::Action;
+    use crate::rules::InventoryStatus;
+    use crate::testing::{Reached, Scene, add_slot, book, date, museum, window};
+
+    #[test]
+    fn schedules_are_patched_or_refused() {
+        table();
+    }
+
+    pub(crate) fn table() -> Reached {
+        let patch = |edit: fn(&mut PatchSchedule)| {
+            let mut patch = PatchSchedule::default();
+            edit(&mut patch);
+            Action::PatchSchedule(Box::new(patch))
+        };
+        let mut scene = Scene::empty();
+        scene.row(patch(|_| {}), "SCHEDULE_NOT_FOUND");
+        scene.row(museum(), "schedule Open");
+        scene.row(patch(|_| {}), "schedule Open");
+        scene.row(patch(|patch| patch.pattern.days = Some(0)), "INVALID_REQUEST /days");
+        scene.row(
+            patch(|patch| patch.pattern.windows = Some(vec![window("09:00", "10:00", 0, 0)])),
+            "INVALID_REQUEST /windows/0/capacity",
+        );
+        scene.row(patch(|patch| patch.terms.name = Some(String::new())), "INVALID_REQUEST /name");
+        scene.row(patch(|patch| patch.terms.status = Some(InventoryStatus::Closed)), "schedule Closed");
+        scene.row(book("b1", "ann").places("2026-12-01T09:00", 1), "INVENTORY_CLOSED");
+        scene.row(patch(|patch| patch.terms.status = Some(InventoryStatus::Open)), "schedule Open");
+
+        // Booked: this morning and tomorrow noon. By hand: an evening.
+        scene.row(
+            book("b1", "ann").places("2026-12-01T09:00", 1),
+            "on hold 2026-12-01T09:00 x1 for 100 until 600",
+        );
+        scene.row(
+            book("b2", "ann").places("2026-12-02T12:00", 2),
+            "on hold 2026-12-02T12:00 x2 for 300 until 600",
+        );
+        scene.row(
+            add_slot("2026-12-02", window("19:00", "21:00", 9, 0)),
+            "2026-12-02T19:00 until 21:00 open, 9 of 9 left",
+        );
+        let evenings = patch(|patch| {
+            patch.pattern.windows =
+                Some(vec![window("09:00", "12:00", 6, 100), window("18:00", "19:00", 5, 100)]);
+            patch.pattern.days = Some(3);
+        });
+        scene.row(evenings, "schedule Open");
+        scene.shows(
+            "2026-12-01T09:00 1h 0s of 4\n2026-12-01T18:00 0h 0s of 5\n\
+             2026-12-02T09:00 0h 0s of 6\n2026-12-02T12:00 2h 0s of 4 closed\n2026-12-02T18:00 0h 0s of 5\n\
+             2026-12-02T19:00 0h 0s of 9\n2026-12-03T09:00 0h 0s of 6\n2026-12-03T18:00 0h 0s of 5",
+        );
+
+        // Only today: tomorrow's slots go, except the booked one and the one made by hand.
+        scene.row(patch(|patch| patch.pattern.days = Some(1)), "schedule Open");
+        scene.shows(
+            "2026-12-01T09:00 1h 0s of 4\n2026-12-01T18:00 0h 0s of 5\n\
+             2026-12-02T12:00 2h 0s of 4 closed\n2026-12-02T19:00 0h 0s of 9",
+        );
+        let reopened = patch(|patch| {
+            patch.pattern.days = Some(2);
+            patch.pattern.weekdays = Some([3].into());
+            patch.pattern.keep_past_days = Some(9);
+        });
+        scene.row(reopened, "schedule Open");
+        scene.shows(
+            "2026-12-01T09:00 1h 0s of 4 closed\n\
+             2026-12-02T09:00 0h 0s of 6\n2026-12-02T12:00 2h 0s of 4 closed\n2026-12-02T18:00 0h 0s of 5\n\
+             2026-12-02T19:00 0h 0s of 9",
+        );
+        // The morning of today is over by now and stays as it was, whatever the pattern.
+        scene.at(4 * 3_600).row(
+            patch(|patch| patch.pattern.closed_dates = Some([date("2026-12-02")].into())),
+            "schedule Open",
+        );
+        scene.shows(
+            "2026-12-01T09:00 0h 0s of 4 closed\n2026-12-02T12:00 0h 0s of 4 closed\n2026-12-02T19:00 0h 0s of 9",
+        );
+        scene.reached
+    }
+}

@@ -43,3 +43,40 @@ impl PatchSlot {
         Ok(Decision::one(change, Reply::Slot(self.slot)))
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::command::Action;
+    use crate::testing::{Reached, Scene, book, cancel, museum, slot};
+
+    #[test]
+    fn slots_are_patched_or_refused() {
+        table();
+    }
+
+    pub(crate) fn table() -> Reached {
+        let patch = |name: &str, closed, capacity| {
+            Action::PatchSlot(PatchSlot { slot: slot(name), closed, capacity })
+        };
+        let nine = "2026-12-01T09:00";
+        let mut scene = Scene::empty();
+        scene.row(patch(nine, None, None), "SCHEDULE_NOT_FOUND");
+        let mut scene = Scene::of(museum());
+        scene.row(patch("2026-12-01T10:00", Some(true), None), "SLOT_NOT_FOUND");
+        scene.row(patch(nine, None, None), "2026-12-01T09:00 until 12:00 open, 4 of 4 left");
+        scene.row(patch(nine, None, Some(0)), "INVALID_REQUEST /total_capacity");
+        scene.row(patch(nine, None, Some(1_000_001)), "INVALID_REQUEST /total_capacity");
+        scene.row(book("b1", "ann").places(nine, 3), "on hold 2026-12-01T09:00 x3 for 300 until 600");
+        scene.row(patch(nine, None, Some(2)), "CAPACITY_BELOW_BOOKED_COUNT 3 booked");
+        scene.row(patch(nine, None, Some(3)), "2026-12-01T09:00 until 12:00 open, 0 of 3 left");
+        scene.row(patch(nine, Some(true), Some(5)), "2026-12-01T09:00 until 12:00 closed, 2 of 5 left");
+        scene.row(book("b2", "bob").places(nine, 1), "SLOT_CLOSED");
+        // A closed slot stays closed whatever is cancelled in it.
+        scene.row(cancel("b1"), "cancelled 2026-12-01T09:00 x3 for 300");
+        scene.row(book("b2", "bob").places(nine, 1), "SLOT_CLOSED");
+        scene.row(patch(nine, Some(false), None), "2026-12-01T09:00 until 12:00 open, 5 of 5 left");
+        scene.row(book("b2", "bob").places(nine, 5), "on hold 2026-12-01T09:00 x5 for 500 until 600");
+        scene.reached
+    }
+}

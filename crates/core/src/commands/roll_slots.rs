@@ -102,3 +102,53 @@ fn some_slots<T>(slots: Vec<T>, change: fn(Vec<T>) -> Change) -> Vec<Change> {
 fn horizon(today: Date, pattern: &Pattern) -> Date {
     today.plus_days(i32::from(pattern.days) - 1)
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use crate::command::Action;
+    use crate::testing::{Reached, Scene, add_slot, bakery, book, museum, second, window};
+
+    #[test]
+    fn slots_roll_with_the_days() {
+        table();
+    }
+
+    pub(crate) fn table() -> Reached {
+        let day = 86_400;
+        let midnight = 16 * 3_600;
+        let mut scene = Scene::of(museum());
+        assert_eq!(scene.inventory.next_deadline(), Some(second(midnight)), "the next day begins at 16:00Z");
+        scene.row(
+            book("b1", "ann").places("2026-12-01T09:00", 1).paid(),
+            "confirmed 2026-12-01T09:00 x1 for 100",
+        );
+        scene.row(
+            add_slot("2026-12-03", window("09:00", "10:00", 1, 0)),
+            "2026-12-03T09:00 until 10:00 open, 1 of 1 left",
+        );
+        scene.at(midnight - 1).row(Action::RollSlots, "done");
+        assert_eq!(scene.inventory.schedule().unwrap().slots.len(), 5, "nothing is due a second early");
+        scene.at(midnight).row(Action::RollSlots, "done");
+        assert_eq!(scene.inventory.next_deadline(), Some(second(midnight + day)));
+        scene.shows(
+            "2026-12-01T09:00 0h 1s of 4\n2026-12-01T12:00 0h 0s of 4\n\
+             2026-12-02T09:00 0h 0s of 4\n2026-12-02T12:00 0h 0s of 4\n\
+             2026-12-03T09:00 0h 0s of 1\n2026-12-03T12:00 0h 0s of 4",
+        );
+        // Kept for a day: the first of December goes on the third, except what was booked.
+        scene.at(midnight + day).row(Action::RollSlots, "done");
+        scene.shows(
+            "2026-12-01T09:00 0h 1s of 4\n2026-12-02T09:00 0h 0s of 4\n2026-12-02T12:00 0h 0s of 4\n\
+             2026-12-03T09:00 0h 0s of 1\n2026-12-03T12:00 0h 0s of 4\n\
+             2026-12-04T09:00 0h 0s of 4\n2026-12-04T12:00 0h 0s of 4",
+        );
+        // A week without a roll: no slots for the days that were missed, and today's morning is over.
+        scene.at(midnight + 7 * day + 12 * 3_600).row(Action::RollSlots, "done");
+        scene.shows(
+            "2026-12-01T09:00 0h 1s of 4\n2026-12-09T12:00 0h 0s of 4\n\
+             2026-12-10T09:00 0h 0s of 4\n2026-12-10T12:00 0h 0s of 4",
+        );
+        Scene::of(bakery()).row(Action::RollSlots, "SCHEDULE_NOT_FOUND");
+        scene.reached
+    }
+}

@@ -29,3 +29,27 @@ impl UnblockSeats {
         Ok(Decision::one(Change::SeatsUnblocked(seats), Reply::Inventory))
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use crate::testing::{Reached, Scene, block, book, one_section, unblock};
+
+    #[test]
+    fn seats_are_unblocked_or_refused() {
+        table();
+    }
+
+    pub(crate) fn table() -> Reached {
+        let mut scene = Scene::empty();
+        scene.row(unblock("A-1", "1-1"), "EVENT_NOT_FOUND");
+        let mut scene = Scene::of(one_section(1, 4));
+        scene.row(block("A-1", "1-1 1-2 1-3"), "event Open: 1 free, 0 held, 0 sold, 3 blocked");
+        scene.row(book("b1", "ann").best(1), "on hold A-1 1-4 for 1000 until 900");
+        scene.row(unblock("A-1", "1-2 1-3 1-4"), "event Open: 2 free, 1 held, 0 sold, 1 blocked");
+        scene.shows("A-1 x..h");
+        scene.row(unblock("A-1", "1-2 1-3 1-4"), "event Open: 2 free, 1 held, 0 sold, 1 blocked");
+        scene.row(unblock("A-1", "1-5"), "SEAT_NOT_FOUND A-1 1-5");
+        scene.row(book("b2", "ann").best_together(2), "on hold A-1 1-2,1-3 for 2000 until 900");
+        scene.reached
+    }
+}

@@ -19,7 +19,7 @@ use crate::limits::{
 };
 use crate::outcome::Reply;
 use crate::refusal::Refusal;
-use crate::rules::{Rules, Terms, check_within};
+use crate::rules::{Rules, Terms, check_room, check_within};
 use crate::time::{SlotId, Timestamp};
 
 pub use event::{AreaWish, BestAvailable, SeatWish, SectionSeats};
@@ -88,9 +88,7 @@ impl Book {
             let message = format!("must be at most {} here", terms.rules.max_hold_seconds);
             return Err(Refusal::invalid("/hold_ttl_seconds", message));
         }
-        if inventory.bookings().len() >= BOOKINGS_PER_INVENTORY_MAX {
-            return Err(Refusal::Overloaded);
-        }
+        check_room(inventory.bookings().len(), BOOKINGS_PER_INVENTORY_MAX)?;
         if inventory.booking(self.id).is_some() {
             return Err(Refusal::BookingIdTaken);
         }
@@ -200,3 +198,6 @@ pub(crate) fn check_again(inventory: &Inventory, now: Timestamp, booking: &Booki
         }
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;
