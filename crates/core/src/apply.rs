@@ -6,7 +6,7 @@ use crate::commands::{self, Decision};
 use crate::ids::Actor;
 use crate::inventory::Inventory;
 use crate::limits::{KEY_KEEP_SECONDS_MAX, KEYS_PER_INVENTORY_MAX};
-use crate::outcome::{Applied, Outcome, Reply};
+use crate::outcome::{Applied, Reply};
 use crate::refusal::{Refusal, RefusalCode};
 use crate::rules::{check_room, check_within};
 use crate::time::Timestamp;
@@ -18,42 +18,71 @@ use crate::time::Timestamp;
 /// the refusal.
 pub fn apply(inventory: &mut Inventory, now: Timestamp, command: &Command) -> Applied {
     let now = now.clamped().max(inventory.clock());
-    let mut changes = Vec::new();
-    let expired = commands::expire::due(inventory, now);
-    change_all(inventory, now, Actor::default(), expired, &mut changes);
+    let mut acts = Acts { inventory, now, changes: Vec::new(), last: None };
+    let expired = commands::expire::due(acts.inventory, now);
+    acts.apply(Actor::default(), expired);
 
     if let Some(idempotency) = &command.idempotency
-        && let Some(remembered) = inventory.memory().recall(&idempotency.key, now)
+        && let Some(remembered) = acts.inventory.memory().recall(&idempotency.key, now)
     {
         if remembered.fingerprint == idempotency.fingerprint {
             return Applied {
                 outcome: remembered.outcome.clone(),
-                changes,
+                changes: acts.changes,
                 sequence: remembered.sequence,
                 decided_at: remembered.decided_at,
                 replayed: true,
             };
         }
-        let outcome = Outcome::Refused(Box::new(Refusal::IdempotencyKeyReused));
-        let sequence = inventory.open_sequence();
-        return Applied { outcome, changes, sequence, decided_at: now, replayed: false };
+        return acts.answered(&Reply::Refused(Box::new(Refusal::IdempotencyKeyReused)));
     }
 
-    let (decided, reply) = match decide(inventory, now, command) {
-        Ok(Decision { changes, reply }) => (changes, reply),
-        Err(refusal) => (Vec::new(), Reply::Refused(Box::new(refusal))),
+    let reply = match decide(acts.inventory, now, command) {
+        Ok(Decision { changes, reply }) => {
+            acts.apply(command.by, changes);
+            reply
+        }
+        Err(refusal) => Reply::Refused(Box::new(refusal)),
     };
-    change_all(inventory, now, command.by, decided, &mut changes);
     if let Some(idempotency) = &command.idempotency {
-        let remembered = remember(inventory, now, idempotency, &reply);
-        change_all(inventory, now, command.by, remembered, &mut changes);
+        let remembered = remember(acts.inventory, now, idempotency, &reply);
+        acts.apply(command.by, remembered);
     }
-    Applied {
-        outcome: inventory.outcome(&reply),
-        changes,
-        sequence: inventory.open_sequence(),
-        decided_at: now,
-        replayed: false,
+    acts.answered(&reply)
+}
+
+/// The changes of one command as they are applied, under headings of who made them.
+struct Acts<'a> {
+    inventory: &'a mut Inventory,
+    now: Timestamp,
+    changes: Vec<Change>,
+    last: Option<Actor>,
+}
+
+impl Acts<'_> {
+    fn apply(&mut self, by: Actor, changes: impl IntoIterator<Item = Change>) {
+        for change in changes {
+            if self.last != Some(by) {
+                self.last = Some(by);
+                self.apply_one(Change::Act { at: self.now, by });
+            }
+            self.apply_one(change);
+        }
+    }
+
+    fn apply_one(&mut self, change: Change) {
+        self.inventory.change(&change);
+        self.changes.push(change);
+    }
+
+    fn answered(self, reply: &Reply) -> Applied {
+        Applied {
+            outcome: self.inventory.outcome(reply),
+            changes: self.changes,
+            sequence: self.inventory.open_sequence(),
+            decided_at: self.now,
+            replayed: false,
+        }
     }
 }
 
@@ -129,41 +158,24 @@ fn check_key(inventory: &Inventory, command: &Command) -> Result<(), Refusal> {
 }
 
 /// The change by which a key remembers its answer, unless the command was refused in a way that is decided afresh.
-fn remember(inventory: &Inventory, now: Timestamp, idempotency: &Idempotency, reply: &Reply) -> Vec<Change> {
+fn remember(
+    inventory: &Inventory,
+    now: Timestamp,
+    idempotency: &Idempotency,
+    reply: &Reply,
+) -> Option<Change> {
     if let Reply::Refused(refusal) = reply
         && !RefusalCode::from(&**refusal).is_remembered()
     {
-        return Vec::new();
+        return None;
     }
     // An inventory that was never created remembers nothing: it would come into being by being asked.
-    let Some(terms) = inventory.terms() else { return Vec::new() };
-    let keep_seconds = idempotency.keep_seconds.max(terms.rules.max_hold_seconds);
+    let keep_seconds = idempotency.keep_seconds.max(inventory.terms()?.rules.max_hold_seconds);
     let keep_until = inventory.memory().in_order(now.plus_seconds(keep_seconds));
-    vec![Change::Remembered {
+    Some(Change::Remembered {
         key: idempotency.key,
         fingerprint: idempotency.fingerprint,
         keep_until,
         reply: reply.clone(),
-    }]
-}
-
-/// Applies changes and notes them, under one [`Change::Act`].
-fn change_all(
-    inventory: &mut Inventory,
-    now: Timestamp,
-    by: Actor,
-    changes: Vec<Change>,
-    journal: &mut Vec<Change>,
-) {
-    if changes.is_empty() {
-        return;
-    }
-    let act = Change::Act { at: now, by };
-    // Consecutive changes of one act share its heading.
-    let same_act = journal.iter().rev().find(|change| matches!(change, Change::Act { .. })) == Some(&act);
-    let heading = if same_act { None } else { Some(act) };
-    for change in heading.into_iter().chain(changes) {
-        inventory.change(&change);
-        journal.push(change);
-    }
+    })
 }

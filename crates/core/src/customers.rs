@@ -1,10 +1,10 @@
 //! What each customer has, for the limits per customer, and how to reach them.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::booking::Booking;
 use crate::ids::BookingId;
+use crate::map::HashMap;
 
 /// The live counts of all customers of one inventory.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

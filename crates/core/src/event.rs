@@ -1,11 +1,11 @@
 //! A show: seated sections and standing areas.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
 use crate::booking::{AreaClaim, SeatClaim};
+use crate::map::HashMap;
 use crate::money::Money;
 use crate::pool::{Claim, Pool};
 use crate::refusal::Refusal;
@@ -157,7 +157,7 @@ impl Event {
     pub(crate) fn new(plan: &EventPlan) -> Event {
         let mut sections = Vec::with_capacity(plan.sections.len());
         let mut subsections = Vec::new();
-        let mut addresses = HashMap::new();
+        let mut addresses = HashMap::default();
         let mut sizes = Vec::new();
         let mut blocked = Vec::new();
         let index = |length: usize| u16::try_from(length).expect("subsections are bounded");
@@ -279,18 +279,8 @@ impl Event {
         self.shift_totals(count, from, to);
     }
 
-    fn shift_totals(&mut self, count: u32, from: SeatState, to: SeatState) {
-        let total = |counts: &mut Counts, state, apply: fn(u32, u32) -> Option<u32>| {
-            let total = match state {
-                SeatState::Available => &mut counts.available,
-                SeatState::Held => &mut counts.held,
-                SeatState::Sold => &mut counts.sold,
-                SeatState::Blocked => &mut counts.blocked,
-            };
-            *total = apply(*total, count).expect("totals match the parts");
-        };
-        total(&mut self.totals, from, u32::checked_sub);
-        total(&mut self.totals, to, u32::checked_add);
+    fn shift_totals(&mut self, moved: u32, from: SeatState, to: SeatState) {
+        self.totals = self.totals.shifted(moved, from, to);
     }
 }
 

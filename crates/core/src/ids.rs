@@ -6,8 +6,33 @@ use crate::limits::SLUG_CHARACTERS_MAX;
 use crate::refusal::Refusal;
 
 /// A booking's UUID. Made outside, or chosen by the caller; any value is legal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BookingId(pub [u8; 16]);
+
+impl BookingId {
+    /// One machine number instead of sixteen bytes: ids are hashed and ordered all the time.
+    fn number(self) -> u128 {
+        u128::from_be_bytes(self.0)
+    }
+}
+
+impl Ord for BookingId {
+    fn cmp(&self, other: &BookingId) -> std::cmp::Ordering {
+        self.number().cmp(&other.number())
+    }
+}
+
+impl PartialOrd for BookingId {
+    fn partial_cmp(&self, other: &BookingId) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl std::hash::Hash for BookingId {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        state.write_u128(self.number());
+    }
+}
 
 /// Who sent a command: the number of an API key. Zero is the system itself, or the open mode without keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! An inventory: the state that commands are decided on and changes are applied to.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::booking::{Booking, Status, Units};
@@ -8,6 +8,7 @@ use crate::change::{BoxProperties, Change};
 use crate::customers::Customers;
 use crate::event::Event;
 use crate::ids::{BookingId, RedeemCode};
+use crate::map::HashMap;
 use crate::memory::{Memory, Remembered};
 use crate::outcome::{EventSummary, Grant, Outcome, Reply, ScheduleSummary, SubsectionSummary, Summary};
 use crate::pool::{Claim, Pool};

@@ -18,6 +18,7 @@ pub mod event;
 pub mod ids;
 pub mod inventory;
 pub mod limits;
+pub mod map;
 pub mod memory;
 pub mod money;
 pub mod outcome;

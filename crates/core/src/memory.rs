@@ -1,9 +1,10 @@
 //! The answers that idempotency keys remember.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
+use crate::map::HashMap;
 use crate::outcome::Outcome;
 use crate::time::Timestamp;
 

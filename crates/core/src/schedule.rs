@@ -1,12 +1,13 @@
 //! Time slots, made ahead for a rolling number of days.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::ids::BookingId;
 use crate::limits::{ALTERNATIVE_SLOTS_EXAMINED_MAX, ALTERNATIVES_MAX};
+use crate::map::HashMap;
 use crate::money::Money;
 use crate::pool::Pool;
 use crate::refusal::{Refusal, SlotAlternative};
@@ -139,8 +140,8 @@ impl Schedule {
             pattern: plan.pattern.clone(),
             slots: BTreeMap::new(),
             rolled_through: None,
-            tickets: HashMap::new(),
-            ticket_uses: HashMap::new(),
+            tickets: HashMap::default(),
+            ticket_uses: HashMap::default(),
         }
     }
 

@@ -1,10 +1,10 @@
 //! A merchant's boxes.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::map::HashMap;
 use crate::money::{Money, PriceStep};
 use crate::pool::Pool;
 use crate::rules::Terms;
@@ -111,7 +111,7 @@ impl Shop {
             terms: plan.terms.clone(),
             timezone: plan.timezone.clone(),
             boxes: Vec::new(),
-            numbers: HashMap::new(),
+            numbers: HashMap::default(),
         }
     }
 

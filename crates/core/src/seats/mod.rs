@@ -57,6 +57,26 @@ impl Counts {
         self.available + self.held + self.sold + self.blocked
     }
 
+    /// The counts after `moved` units changed from one state to another.
+    ///
+    /// # Panics
+    /// If fewer were in the first state: the counters would no longer match the units.
+    pub(crate) fn shifted(mut self, moved: u32, from: SeatState, to: SeatState) -> Counts {
+        let source = self.of_mut(from);
+        *source = source.checked_sub(moved).expect("counters match the units");
+        *self.of_mut(to) += moved;
+        self
+    }
+
+    fn of_mut(&mut self, state: SeatState) -> &mut u32 {
+        match state {
+            SeatState::Available => &mut self.available,
+            SeatState::Held => &mut self.held,
+            SeatState::Sold => &mut self.sold,
+            SeatState::Blocked => &mut self.blocked,
+        }
+    }
+
     /// The counts of two parts together.
     pub fn plus(self, other: Counts) -> Counts {
         Counts {
@@ -185,63 +205,58 @@ impl SeatMap {
         self.row_words(subsection, row).iter().map(|word| word.count_ones()).sum()
     }
 
-    /// Moves seats, in order of subsection and row, from one state to another.
+    /// Moves seats from one state to another; cheapest in order of subsection and row.
     ///
     /// # Panics
     /// If a seat is not in the state it should be in: somebody's claim would be lost.
     pub(crate) fn transfer(&mut self, seats: impl Iterator<Item = Seat>, from: SeatState, to: SeatState) {
-        let mut pending: Option<Seat> = None;
+        let mut row: Option<(Seat, u32)> = None;
         for seat in seats {
             assert_eq!(self.state(seat), from, "{seat:?} is not {from:?}");
             let (word, mask) = self.bit(seat);
-            self.mark(seat, word, mask, from, false);
-            self.mark(seat, word, mask, to, true);
-            if let Some(done) =
-                pending.filter(|done| (done.subsection, done.row) != (seat.subsection, seat.row))
-            {
-                self.measure(done);
+            if let Some(bits) = self.bits_mut(from) {
+                bits[word] &= !mask;
             }
-            pending = Some(seat);
+            if let Some(bits) = self.bits_mut(to) {
+                bits[word] |= mask;
+            }
+            row = match row {
+                Some((first, moved)) if (first.subsection, first.row) == (seat.subsection, seat.row) => {
+                    Some((first, moved + 1))
+                }
+                Some((first, moved)) => {
+                    self.settle(first, moved, from, to);
+                    Some((seat, 1))
+                }
+                None => Some((seat, 1)),
+            };
         }
-        if let Some(done) = pending {
-            self.measure(done);
+        if let Some((first, moved)) = row {
+            self.settle(first, moved, from, to);
         }
     }
 
-    fn mark(&mut self, seat: Seat, word: usize, mask: u64, state: SeatState, set: bool) {
-        let step = |count: &mut u32| {
-            *count = if set { *count + 1 } else { count.checked_sub(1).expect("counters match the seats") }
-        };
-        let subsection = usize::from(seat.subsection);
-        let block = &mut self.blocks[subsection];
-        let bits = match state {
-            SeatState::Available => {
-                let mut available = self.available.get(subsection);
-                step(&mut available);
-                self.available.set(subsection, available);
-                &mut self.free[word]
-            }
-            SeatState::Held => {
-                step(&mut block.held);
-                return;
-            }
-            SeatState::Sold => {
-                step(&mut block.sold);
-                &mut self.sold[word]
-            }
-            SeatState::Blocked => {
-                step(&mut block.blocked);
-                &mut self.blocked[word]
-            }
-        };
-        *bits = if set { *bits | mask } else { *bits & !mask };
+    /// The bitmap of a state; held is what is in none of them.
+    fn bits_mut(&mut self, state: SeatState) -> Option<&mut Vec<u64>> {
+        match state {
+            SeatState::Available => Some(&mut self.free),
+            SeatState::Held => None,
+            SeatState::Sold => Some(&mut self.sold),
+            SeatState::Blocked => Some(&mut self.blocked),
+        }
     }
 
-    /// Brings the longest run of a seat's row up to date.
-    fn measure(&mut self, seat: Seat) {
-        let longest = row::longest_run(self.row_words(seat.subsection, seat.row));
-        let block = &self.blocks[usize::from(seat.subsection)];
-        self.longest_runs.set(block.first_row + usize::from(seat.row) - 1, longest);
+    /// Brings counters and the longest run up to date after `moved` seats of one row changed.
+    fn settle(&mut self, seat: Seat, moved: u32, from: SeatState, to: SeatState) {
+        let counts = self.counts(seat.subsection).shifted(moved, from, to);
+        let block = &mut self.blocks[usize::from(seat.subsection)];
+        (block.held, block.sold, block.blocked) = (counts.held, counts.sold, counts.blocked);
+        if from == SeatState::Available || to == SeatState::Available {
+            let hall_row = block.first_row + usize::from(seat.row) - 1;
+            self.available.set(usize::from(seat.subsection), counts.available);
+            let longest = row::longest_run(self.row_words(seat.subsection, seat.row));
+            self.longest_runs.set(hall_row, longest);
+        }
     }
 
     fn bit(&self, seat: Seat) -> (usize, u64) {

@@ -96,7 +96,7 @@ pub(crate) fn alternatives(map: &SeatMap, near: Seat, wish: &Wish) -> Vec<Pick> 
             below = map.longest_runs.first_at_least(hall_row + 1..home.end, wish.quantity);
         }
         let target = 2 * (i64::from(near.number) - 1);
-        found.extend(run_in_row(map, wish, hall_row, |starts| row::nearest(starts, target)));
+        found.extend(run_in_row(map, wish, hall_row, |starts, _| row::nearest(starts, target)));
     }
     let mut examined = 0;
     let end = u16::try_from(map.blocks.len()).expect("subsections are bounded");
@@ -150,25 +150,25 @@ pub(crate) fn can_avoid_orphans(map: &SeatMap, subsection: u16, quantity: u32) -
 /// The run in the subsection of `first_fit`, the first row that fits. Rules about single seats may prefer a later
 /// row of the same subsection.
 fn side_by_side(map: &SeatMap, wish: &Wish, first_fit: usize) -> Pick {
-    let (subsection, _) = map.locate(first_fit);
-    let end = map.rows_of(&(subsection..subsection + 1)).end;
-    if let Some(pick) = first_run_in(map, wish, first_fit..end) {
-        return pick;
+    match wish.orphans {
+        Orphans::Allow => {}
+        Orphans::Avoid | Orphans::Forbid => {
+            let (subsection, _) = map.locate(first_fit);
+            let end = map.rows_of(&(subsection..subsection + 1)).end;
+            if let Some(pick) = first_run_in(map, wish, first_fit..end) {
+                return pick;
+            }
+        }
     }
     let any_run = Wish { orphans: Orphans::Allow, ..wish.clone() };
-    first_run_in(map, &any_run, first_fit..end).expect("the first row fits")
+    preferred_run(map, &any_run, first_fit).expect("the first row fits")
 }
 
 /// The run of the first row in the range that has one as wished.
 fn first_run_in(map: &SeatMap, wish: &Wish, rows: Range<usize>) -> Option<Pick> {
     let mut from = rows.start;
     while let Some(hall_row) = map.longest_runs.first_at_least(from..rows.end, wish.quantity) {
-        let (subsection, _) = map.locate(hall_row);
-        let cols = i64::from(map.size(subsection).1);
-        let pick = run_in_row(map, wish, hall_row, |starts| match wish.prefer {
-            Prefer::Front => row::first(starts),
-            Prefer::Center => row::nearest(starts, cols - i64::from(wish.quantity)),
-        });
+        let pick = preferred_run(map, wish, hall_row);
         if pick.is_some() {
             return pick;
         }
@@ -177,12 +177,20 @@ fn first_run_in(map: &SeatMap, wish: &Wish, rows: Range<usize>) -> Option<Pick> 
     None
 }
 
-/// The run of one row that `choose` takes among all starts that the orphan rule leaves.
+/// The run of one row that the rules prefer.
+fn preferred_run(map: &SeatMap, wish: &Wish, hall_row: usize) -> Option<Pick> {
+    run_in_row(map, wish, hall_row, |starts, cols| match wish.prefer {
+        Prefer::Front => row::first(starts),
+        Prefer::Center => row::nearest(starts, i64::from(cols) - i64::from(wish.quantity)),
+    })
+}
+
+/// The run of one row that `choose` takes among all starts that the orphan rule leaves, given the row's width.
 fn run_in_row(
     map: &SeatMap,
     wish: &Wish,
     hall_row: usize,
-    choose: impl FnOnce(&[u64]) -> Option<usize>,
+    choose: impl FnOnce(&[u64], u16) -> Option<usize>,
 ) -> Option<Pick> {
     let (subsection, row) = map.locate(hall_row);
     let words = map.row_words(subsection, row);
@@ -190,7 +198,7 @@ fn run_in_row(
         Orphans::Allow => row::starts(words, wish.quantity),
         Orphans::Avoid | Orphans::Forbid => row::starts_without_orphan(words, wish.quantity),
     };
-    let start = choose(&starts)?;
+    let start = choose(&starts[..words.len()], map.size(subsection).1)?;
     let seats = seats_from(subsection, row, start, wish.quantity).collect();
     Some(Pick { seats, adjacent: true })
 }

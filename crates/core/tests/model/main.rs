@@ -1,0 +1,155 @@
+//! Random commands against the core and a naive model of it, which must agree on every answer and every unit.
+//!
+//! `BOXOFFICE_SEED` repeats a run; `BOXOFFICE_MODEL_COMMANDS` says how many commands to send in all.
+
+mod compare;
+mod creation;
+mod drive;
+mod invariants;
+mod naive;
+mod ops;
+mod translate;
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime};
+
+use boxoffice_core::command::ActionKind;
+use boxoffice_core::refusal::RefusalCode;
+use proptest::strategy::Strategy;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
+use strum::IntoEnumIterator;
+
+use drive::Tally;
+use ops::Scenario;
+
+const COMMANDS_DEFAULT: u64 = 200_000;
+/// Below this, too few scenarios run to meet every rare answer.
+const COMMANDS_FOR_GUARDS: u64 = 100_000;
+const SHRINK_TIME_MAX: Duration = Duration::from_secs(60);
+
+#[test]
+fn the_core_does_what_a_naive_model_does() {
+    let commands = number_from("BOXOFFICE_MODEL_COMMANDS").unwrap_or(COMMANDS_DEFAULT);
+    let seed = number_from("BOXOFFICE_SEED").unwrap_or_else(seed_of_this_run);
+    let tally = RefCell::new(Tally::default());
+    let started = Instant::now();
+    let cases = match quietly(|| search(seed, commands, &tally)) {
+        Ok(cases) => cases,
+        Err((reason, scenario)) => {
+            eprintln!("model: seed {seed}, the core and the model disagree: {reason}");
+            tell(&scenario);
+            panic!("seed {seed}: {reason}\n{scenario:#?}");
+        }
+    };
+    let tally = tally.into_inner();
+    eprintln!("model: seed {seed}, cases {cases}, commands {}, {:.1?}", tally.commands, started.elapsed());
+    report(&tally);
+    if commands >= COMMANDS_FOR_GUARDS {
+        check_not_in_vain(&tally);
+    }
+}
+
+/// Runs scenarios until so many commands were sent; a failure comes back as small as it could be made.
+fn search(seed: u64, commands: u64, tally: &RefCell<Tally>) -> Result<u64, (String, Scenario)> {
+    let config = Config {
+        failure_persistence: None,
+        max_shrink_iters: u32::MAX,
+        max_shrink_time: u32::try_from(SHRINK_TIME_MAX.as_millis()).expect("a minute"),
+        ..Config::default()
+    };
+    let mut seed_bytes = [0; 32];
+    seed_bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &seed_bytes));
+    let scenarios = ops::scenarios();
+    let mut cases = 0;
+    while tally.borrow().commands < commands {
+        let case = scenarios.new_tree(&mut runner).expect("scenarios can be drawn");
+        let result = runner.run_one(case, |scenario| {
+            drive::run(&scenario, &mut tally.borrow_mut(), false).map_err(TestCaseError::fail)
+        });
+        match result {
+            Ok(_) => cases += 1,
+            Err(TestError::Fail(reason, scenario)) => return Err((reason.to_string(), scenario)),
+            Err(TestError::Abort(reason)) => panic!("no scenario: {reason}"),
+        }
+    }
+    Ok(cases)
+}
+
+/// Runs something that may panic many times while a failure is made smaller; only the last panic is told.
+fn quietly<T>(run: impl FnOnce() -> T) -> T {
+    let last = Arc::new(Mutex::new(None));
+    let heard = Arc::clone(&last);
+    let loud = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        *heard.lock().expect("no panic in here") = Some(panic.to_string());
+    }));
+    let result = run();
+    std::panic::set_hook(loud);
+    if let Some(panic) = last.lock().expect("no panic in here").take() {
+        eprintln!("model: {panic}");
+    }
+    result
+}
+
+/// Prints the commands and answers of a scenario up to its failure.
+fn tell(scenario: &Scenario) {
+    let mut tally = Tally::default();
+    let result = catch_unwind(AssertUnwindSafe(|| drive::run(scenario, &mut tally, true)));
+    if let Ok(Err(problem)) = result {
+        eprintln!("    {problem}");
+    }
+}
+
+fn report(tally: &Tally) {
+    let percent = |part: u64| part * 100 / tally.commands.max(1);
+    eprintln!(
+        "model: {} % granted, {} replayed, {} expired, {} revived ({} elsewhere), {} best available apart",
+        percent(tally.granted),
+        tally.replayed,
+        tally.expired,
+        tally.revived,
+        tally.revived_elsewhere,
+        tally.best_apart,
+    );
+    for (action, (granted, all)) in &tally.actions {
+        eprintln!("model:   {action:?}: {granted} of {all} granted");
+    }
+    for (code, count) in &tally.refused {
+        eprintln!("model:   {}: {count}", <&str>::from(code));
+    }
+    let missing: Vec<_> = RefusalCode::iter().filter(|code| !tally.refused.contains_key(code)).collect();
+    eprintln!("model: never refused with {missing:?}");
+}
+
+fn check_not_in_vain(tally: &Tally) {
+    assert!(tally.granted * 100 >= tally.commands * 30, "{} of {} granted", tally.granted, tally.commands);
+    let unheard: Vec<_> = RefusalCode::iter().filter(|code| !tally.refused.contains_key(code)).collect();
+    assert!(unheard.iter().all(|code| *code == RefusalCode::Overloaded), "never refused with {unheard:?}");
+    for action in ActionKind::iter() {
+        let (granted, all) = tally.actions.get(&action).copied().unwrap_or_default();
+        assert!(granted > 0, "{action:?} was granted {granted} times of {all}");
+    }
+    for (what, count) in [
+        ("replayed", tally.replayed),
+        ("expired", tally.expired),
+        ("revived", tally.revived),
+        ("revived elsewhere", tally.revived_elsewhere),
+        ("best available apart", tally.best_apart),
+        ("sold out", tally.sold_out),
+    ] {
+        assert!(count > 0, "{what} never happened");
+    }
+}
+
+fn number_from(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable} must be a number, not {text}")))
+}
+
+fn seed_of_this_run() -> u64 {
+    let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("a clock after 1970");
+    u64::from(since_epoch.subsec_nanos()) ^ (since_epoch.as_secs() << 30)
+}

@@ -1,0 +1,451 @@
+//! The life of a booking, from hold to admission.
+
+use std::sync::Arc;
+
+use boxoffice_core::booking::{AreaClaim, Booking, SeatClaim, Status, Units};
+use boxoffice_core::commands::{
+    AreaWish, BestAvailable, Book, Cancel, Confirm, Destination, Extend, Move, Redeem, SeatWish, Want,
+};
+use boxoffice_core::ids::{Actor, BookingId, RedeemCode};
+use boxoffice_core::money::Money;
+use boxoffice_core::outcome::Grant;
+use boxoffice_core::refusal::Refusal;
+use boxoffice_core::rules::{InventoryStatus, LatePayment};
+use boxoffice_core::seats::Seat;
+use boxoffice_core::time::Timestamp;
+
+use super::{Customer, Decided, Hall, Model, Stock, form, invalid, later, number_of, refuse, refuse_if};
+
+fn is_active(booking: &Booking) -> bool {
+    matches!(booking.status, Status::OnHold { .. } | Status::Confirmed { .. })
+}
+
+fn has_units(booking: &Booking) -> bool {
+    is_active(booking) || matches!(booking.status, Status::Redeemed { .. })
+}
+
+fn count_of(units: &Units) -> u32 {
+    match units {
+        Units::Event { seats, areas } => {
+            u32::try_from(seats.len()).expect("few seats")
+                + areas.iter().map(|claim| claim.quantity).sum::<u32>()
+        }
+        Units::Slot { quantity, .. } | Units::Box { quantity, .. } => *quantity,
+    }
+}
+
+fn price_of(units: &Units) -> Money {
+    Money(match units {
+        Units::Event { seats, areas } => {
+            let seated: i64 = seats.iter().map(|claim| claim.price.0).sum();
+            seated + areas.iter().map(|claim| claim.price.0 * i64::from(claim.quantity)).sum::<i64>()
+        }
+        Units::Slot { quantity, price, .. } | Units::Box { quantity, price, .. } => {
+            price.0 * i64::from(*quantity)
+        }
+    })
+}
+
+impl Model {
+    /// Ends every hold that is over, in the order in which they ended.
+    pub(super) fn expire(&mut self, now: Timestamp) -> Vec<BookingId> {
+        let mut over: Vec<(Timestamp, BookingId)> = Vec::new();
+        for booking in self.bookings.values() {
+            if let Status::OnHold { expires_at } = booking.status
+                && expires_at <= now
+            {
+                over.push((expires_at, booking.id));
+            }
+        }
+        over.sort();
+        for &(expires_at, id) in &over {
+            self.free(id);
+            self.restate(id, Status::Expired { expires_at });
+        }
+        over.into_iter().map(|(_, id)| id).collect()
+    }
+
+    pub(super) fn book(&mut self, now: Timestamp, by: Actor, book: &Book) -> Decided<Grant> {
+        form::check_book(book)?;
+        match &book.want {
+            Want::Event { .. } => drop(self.hall()?),
+            Want::Slot { .. } => drop(self.calendar()?),
+            Want::Box { .. } => drop(self.shelves()?),
+        }
+        let rules = self.rules();
+        let seconds = book.hold_ttl_seconds.unwrap_or(rules.hold_ttl_seconds);
+        if seconds > rules.max_hold_seconds {
+            return invalid();
+        }
+        refuse_if(self.bookings.contains_key(&book.id), Refusal::BookingIdTaken)?;
+        let units = match &book.want {
+            Want::Event { seats, areas } => self.event_units(now, &book.customer, seats, areas)?,
+            Want::Slot { slot, places } => self.slot_units(now, &book.customer, *slot, places)?,
+            Want::Box { id, quantity } => self.box_units(now, &book.customer, id, *quantity)?,
+        };
+
+        let status = if book.confirm {
+            Status::Confirmed { confirmed_at: now }
+        } else {
+            Status::OnHold { expires_at: later(now, seconds) }
+        };
+        let booking = Booking {
+            id: book.id,
+            customer: Arc::clone(&book.customer),
+            status,
+            total_price: price_of(&units),
+            redeem_code: self.free_code(book.redeem_code),
+            created_by: by,
+            created_at: now,
+            payment_reference: None,
+            metadata: book.metadata.clone(),
+            version: 1,
+            units,
+        };
+        self.booking_order.push(book.id);
+        self.install(booking);
+        if let Some(contact) = &book.contact {
+            self.customers.get_mut(&book.customer).expect("who just booked").contact = Some(contact.clone());
+        }
+        Ok(self.shown(book.id))
+    }
+
+    fn event_units(
+        &self,
+        now: Timestamp,
+        customer: &str,
+        wish: &SeatWish,
+        areas: &[AreaWish],
+    ) -> Decided<Units> {
+        let hall = self.hall()?;
+        let rules = self.rules();
+        let seated = match wish {
+            SeatWish::None => 0,
+            SeatWish::Named(groups) => groups.iter().map(|group| group.seats.len() as u64).sum(),
+            SeatWish::Best(best) => u64::from(best.quantity),
+        };
+        let standing: u64 = areas.iter().map(|area| u64::from(area.quantity)).sum();
+        let units = self.check_size(seated + standing)?;
+        let named = match wish {
+            SeatWish::Named(groups) => hall.named(groups)?,
+            SeatWish::Best(best) => hall.allowed(best.section.as_deref()).map(|_| Vec::new())?,
+            SeatWish::None => Vec::new(),
+        };
+        let mut claims = Vec::new();
+        for wish in areas {
+            let Some(at) = hall.areas.iter().position(|area| *area.name == *wish.name) else {
+                return refuse(Refusal::AreaNotFound { area: wish.name.to_string() });
+            };
+            let area = u16::try_from(at).expect("few areas");
+            claims.push(AreaClaim { area, quantity: wish.quantity, price: hall.areas[at].price });
+        }
+        self.check_open()?;
+        self.check_sales(now)?;
+        self.check_customer(customer, units)?;
+        let seats = match wish {
+            SeatWish::None => Vec::new(),
+            SeatWish::Named(_) => {
+                self.check_seats(hall, &named)?;
+                hall.check_orphans(&named, &rules)?;
+                named
+            }
+            SeatWish::Best(best) => hall.best(best, &rules)?,
+        };
+        for claim in &claims {
+            hall.check_area(claim.area, claim.quantity)?;
+        }
+        Ok(Units::Event { seats: hall.priced(&seats), areas: claims.into() })
+    }
+
+    pub(super) fn check_size(&self, units: u64) -> Decided<u32> {
+        let most = self.rules().max_units_per_booking;
+        match u32::try_from(units) {
+            Ok(units) if units <= most => Ok(units),
+            _ => refuse(Refusal::TooManyUnits { most }),
+        }
+    }
+
+    pub(super) fn check_open(&self) -> Decided<()> {
+        let status = self.terms.as_ref().expect("an inventory that exists").status;
+        refuse_if(status == InventoryStatus::Closed, Refusal::InventoryClosed)
+    }
+
+    pub(super) fn check_sales(&self, now: Timestamp) -> Decided<()> {
+        let sales = self.terms.as_ref().expect("an inventory that exists").sales;
+        match (sales.opens_at, sales.closes_at) {
+            (Some(opens_at), _) if now < opens_at => refuse(Refusal::SalesNotOpen { opens_at }),
+            (_, Some(closed_at)) if now >= closed_at => refuse(Refusal::SalesClosed { closed_at }),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn check_customer(&self, customer: &str, units: u32) -> Decided<()> {
+        let rules = self.rules();
+        let own = || self.bookings.values().filter(|booking| *booking.customer == *customer);
+        let active = own().filter(|booking| is_active(booking)).count();
+        let owned: u32 =
+            own().filter(|booking| has_units(booking)).map(|booking| count_of(&booking.units)).sum();
+        let latest = self.customers.get(customer).map(|customer| customer.latest);
+        let booking = latest.filter(|id| is_active(&self.bookings[id]));
+        if let Some(most) = rules.max_active_bookings_per_customer
+            && active >= most as usize
+        {
+            return match most {
+                1 => refuse(Refusal::ActiveReservationExists { booking }),
+                _ => refuse(Refusal::CustomerLimitReached { booking }),
+            };
+        }
+        let too_many = rules.max_units_per_customer.is_some_and(|most| owned + units > most);
+        refuse_if(too_many, Refusal::CustomerLimitReached { booking })
+    }
+
+    pub(super) fn confirm(&mut self, now: Timestamp, confirm: &Confirm) -> Decided<Grant> {
+        if let Some(reference) = &confirm.payment_reference {
+            form::check_text(reference, 500)?;
+        }
+        let booking = self.find(confirm.booking)?;
+        match booking.status {
+            Status::OnHold { .. } => {
+                let booking = self.restate(confirm.booking, Status::Confirmed { confirmed_at: now });
+                booking.payment_reference.clone_from(&confirm.payment_reference);
+            }
+            Status::Confirmed { .. } => {
+                let same = booking.payment_reference == confirm.payment_reference;
+                refuse_if(!same, Refusal::AlreadyConfirmed)?;
+            }
+            Status::Cancelled { .. } | Status::Redeemed { .. } => return refuse(Refusal::NotConfirmable),
+            Status::Expired { .. } => {
+                let units = match confirm.if_expired.unwrap_or(self.rules().late_payment) {
+                    LatePayment::Fail => return refuse(Refusal::HoldExpired),
+                    LatePayment::SameUnits => self.same_units(now, &booking)?,
+                    LatePayment::Equivalent => match self.same_units(now, &booking) {
+                        Err(gone) if matches!(gone.refusal, Refusal::SeatUnavailable { .. }) => {
+                            self.equivalent_units(&booking)?.ok_or(gone)?
+                        }
+                        other => other?,
+                    },
+                };
+                let redeem_code = self.free_code(booking.redeem_code);
+                self.install(Booking {
+                    status: Status::Confirmed { confirmed_at: now },
+                    units,
+                    redeem_code,
+                    payment_reference: confirm.payment_reference.clone(),
+                    version: booking.version + 1,
+                    ..booking
+                });
+            }
+        }
+        Ok(self.shown(confirm.booking))
+    }
+
+    /// The units of a hold that is over, if they can be taken again.
+    fn same_units(&self, now: Timestamp, booking: &Booking) -> Decided<Units> {
+        match &booking.units {
+            Units::Event { seats, areas } => {
+                self.check_open()?;
+                self.check_customer(&booking.customer, count_of(&booking.units))?;
+                let hall = self.hall()?;
+                let seats: Vec<Seat> = seats.iter().map(|claim| claim.seat).collect();
+                self.check_seats(hall, &seats)?;
+                for claim in areas {
+                    hall.check_area(claim.area, claim.quantity)?;
+                }
+            }
+            Units::Slot { slot, quantity, tickets, .. } => {
+                self.check_slot_again(now, &booking.customer, *slot, *quantity, tickets)?;
+            }
+            Units::Box { number, quantity, .. } => {
+                self.check_box_again(now, &booking.customer, *number, *quantity)?;
+            }
+        }
+        Ok(booking.units.clone())
+    }
+
+    /// As many seats of the same sections, at the old prices.
+    fn equivalent_units(&self, booking: &Booking) -> Decided<Option<Units>> {
+        let (hall, Units::Event { seats, areas }) = (self.hall()?, &booking.units) else { return Ok(None) };
+        let mut found: Vec<SeatClaim> = Vec::new();
+        for (number, section) in hall.sections.iter().enumerate() {
+            let in_section = |seat: Seat| hall.subsections[usize::from(seat.subsection)].section == number;
+            let old: Vec<SeatClaim> = seats.iter().copied().filter(|claim| in_section(claim.seat)).collect();
+            if old.iter().all(|claim| hall.is_free(claim.seat)) {
+                found.extend(old);
+                continue;
+            }
+            let quantity = u32::try_from(old.len()).expect("few seats");
+            let best =
+                BestAvailable { quantity, section: Some(section.name.clone()), adjacent_required: false };
+            let Ok(others) = hall.best(&best, &self.rules()) else { return Ok(None) };
+            found.extend(others.into_iter().map(|seat| SeatClaim { seat, price: old[0].price }));
+        }
+        for claim in areas {
+            hall.check_area(claim.area, claim.quantity)?;
+        }
+        Ok(Some(Units::Event { seats: found.into(), areas: areas.clone() }))
+    }
+
+    pub(super) fn extend(&mut self, now: Timestamp, extend: &Extend) -> Decided<Grant> {
+        form::check_number(extend.seconds, 86_400)?;
+        let booking = self.find(extend.booking)?;
+        let wanted = later(now, extend.seconds);
+        match booking.status {
+            Status::OnHold { expires_at } if wanted <= expires_at => {}
+            Status::OnHold { .. } => {
+                let latest = later(booking.created_at, self.rules().max_hold_seconds);
+                refuse_if(wanted > latest, Refusal::HoldLimitReached)?;
+                self.restate(extend.booking, Status::OnHold { expires_at: wanted });
+            }
+            Status::Expired { .. } => return refuse(Refusal::HoldExpired),
+            Status::Confirmed { .. } | Status::Redeemed { .. } | Status::Cancelled { .. } => {
+                return refuse(Refusal::NotExtendable);
+            }
+        }
+        Ok(self.shown(extend.booking))
+    }
+
+    pub(super) fn cancel(&mut self, now: Timestamp, cancel: &Cancel) -> Decided<Grant> {
+        if let Some(reason) = &cancel.reason {
+            form::check_text(reason, 500)?;
+        }
+        let confirmed_at = match self.find(cancel.booking)?.status {
+            Status::OnHold { .. } => None,
+            Status::Confirmed { confirmed_at } => Some(confirmed_at),
+            Status::Cancelled { .. } => return Ok(self.shown(cancel.booking)),
+            Status::Redeemed { .. } | Status::Expired { .. } => return refuse(Refusal::NotCancellable),
+        };
+        self.free(cancel.booking);
+        self.restate(cancel.booking, Status::Cancelled { confirmed_at, cancelled_at: now });
+        Ok(self.shown(cancel.booking))
+    }
+
+    pub(super) fn move_booking(&mut self, now: Timestamp, moving: &Move) -> Decided<Grant> {
+        let booking = self.find(moving.booking)?;
+        refuse_if(!is_active(&booking), Refusal::NotMovable)?;
+        let units = match (&booking.units, &moving.to) {
+            (Units::Slot { slot, quantity, tickets, .. }, Destination::Slot(to)) => {
+                match self.other_slot(now, *slot, *to, *quantity)? {
+                    None => booking.units.clone(),
+                    Some(price) => {
+                        Units::Slot { slot: *to, quantity: *quantity, price, tickets: tickets.clone() }
+                    }
+                }
+            }
+            (Units::Event { seats, areas }, Destination::Seats(_) | Destination::Best(_))
+                if !seats.is_empty() =>
+            {
+                // Its own seats count as free; its standing places stay.
+                let mut hall = self.hall()?.clone();
+                for claim in seats {
+                    hall.seats.insert(claim.seat, super::Owner::Nobody);
+                }
+                let found = self.other_seats(&hall, seats.len(), &moving.to)?;
+                Units::Event { seats: hall.priced(&found), areas: areas.clone() }
+            }
+            _ => return refuse(Refusal::NotMovable),
+        };
+        let price_difference = Money(price_of(&units).0 - booking.total_price.0);
+        if units != booking.units {
+            self.free(moving.booking);
+            self.give(&units, moving.booking);
+            let version = booking.version + 1;
+            let moved = Booking { total_price: price_of(&units), units, version, ..booking };
+            self.bookings.insert(moving.booking, moved);
+        }
+        Ok(Grant::Moved { booking: Arc::new(self.bookings[&moving.booking].clone()), price_difference })
+    }
+
+    fn other_seats(&self, hall: &Hall, count: usize, to: &Destination) -> Decided<Vec<Seat>> {
+        let rules = self.rules();
+        match to {
+            Destination::Slot(_) => refuse(Refusal::NotMovable),
+            Destination::Best(best) if best.quantity as usize != count => invalid(),
+            Destination::Best(best) => hall.best(best, &rules),
+            Destination::Seats(groups) => {
+                if groups.iter().map(|group| group.seats.len()).sum::<usize>() != count {
+                    return invalid();
+                }
+                let seats = hall.named(groups)?;
+                self.check_seats(hall, &seats)?;
+                hall.check_orphans(&seats, &rules)?;
+                Ok(seats)
+            }
+        }
+    }
+
+    pub(super) fn redeem(&mut self, now: Timestamp, redeem: &Redeem) -> Decided<Grant> {
+        let booking = self.find(redeem.booking)?;
+        let confirmed_at = match booking.status {
+            Status::Confirmed { confirmed_at } => confirmed_at,
+            Status::Redeemed { redeemed_at, .. } => return refuse(Refusal::AlreadyRedeemed { redeemed_at }),
+            Status::OnHold { .. } | Status::Cancelled { .. } | Status::Expired { .. } => {
+                return refuse(Refusal::NotRedeemable);
+            }
+        };
+        refuse_if(redeem.redeem_code != Some(booking.redeem_code), Refusal::WrongCode)?;
+        if let Units::Slot { slot, .. } = &booking.units {
+            refuse_if(super::calendar::date_of(now) != slot.date, Refusal::WrongDate)?;
+        }
+        self.restate(redeem.booking, Status::Redeemed { confirmed_at, redeemed_at: now });
+        Ok(self.shown(redeem.booking))
+    }
+
+    fn find(&self, id: BookingId) -> Decided<Booking> {
+        self.bookings.get(&id).cloned().ok_or_else(|| Refusal::BookingNotFound.into())
+    }
+
+    fn shown(&self, id: BookingId) -> Grant {
+        Grant::Booking(Arc::new(self.bookings[&id].clone()))
+    }
+
+    fn restate(&mut self, id: BookingId, status: Status) -> &mut Booking {
+        let booking = self.bookings.get_mut(&id).expect("a booking that exists");
+        booking.status = status;
+        booking.version += 1;
+        booking
+    }
+
+    /// Gives a new booking, or one that came back to life, its units.
+    fn install(&mut self, booking: Booking) {
+        self.give(&booking.units, booking.id);
+        let latest = booking.id;
+        let customer = self.customers.entry(Arc::clone(&booking.customer));
+        customer.and_modify(|known| known.latest = latest).or_insert(Customer { latest, contact: None });
+        self.bookings.insert(booking.id, booking);
+    }
+
+    fn free_code(&self, wanted: RedeemCode) -> RedeemCode {
+        let taken = |code| self.bookings.values().any(|other| is_active(other) && other.redeem_code == code);
+        let mut number = number_of(wanted);
+        while taken(RedeemCode::from_random(number)) {
+            number += 1;
+        }
+        RedeemCode::from_random(number)
+    }
+
+    /// When something happens by itself or stops being allowed, in order: moments worth being near.
+    pub(crate) fn moments(&self) -> Vec<Timestamp> {
+        let mut moments: Vec<Timestamp> = self.keys.values().map(|kept| kept.keep_until).collect();
+        for booking in self.bookings.values() {
+            if let Status::OnHold { expires_at } = booking.status {
+                moments.push(expires_at);
+            }
+        }
+        let sales = self.terms.as_ref().map(|terms| terms.sales).unwrap_or_default();
+        moments.extend(sales.opens_at);
+        moments.extend(sales.closes_at);
+        match &self.stock {
+            Stock::Nothing | Stock::Event(_) => {}
+            Stock::Schedule(calendar) => calendar.add_moments(&mut moments),
+            Stock::Shop(shelves) => {
+                for shelf in shelves {
+                    moments.extend(shelf.pickup.map(|pickup| pickup.ends_at));
+                    moments.extend(shelf.price_curve.iter().map(|step| step.at));
+                }
+            }
+        }
+        moments.sort();
+        moments.dedup();
+        moments
+    }
+}

@@ -1,0 +1,510 @@
+//! Turns abstract steps into commands against the state at the time.
+
+use std::sync::Arc;
+
+use boxoffice_core::booking::{Booking, Status, Units};
+use boxoffice_core::command::{Action, Command, Idempotency};
+use boxoffice_core::commands::{
+    AddBox, AddSlot, AreaWish, BestAvailable, BlockSeats, Book, Cancel, Confirm, DeleteSlot, Destination,
+    Extend, ForgetContact, ImportTickets, Move, PatchBox, PatchEvent, PatchSchedule, PatchShop, PatchSlot,
+    PatternPatch, Places, Redeem, SeatWish, SectionSeats, UnblockSeats, Want,
+};
+use boxoffice_core::event::SeatName;
+use boxoffice_core::ids::{Actor, BookingId, RedeemCode};
+use boxoffice_core::memory::KeyDigest;
+use boxoffice_core::money::{Money, PriceStep};
+use boxoffice_core::rules::{InventoryStatus, RulesPatch, SalesWindow, TermsPatch};
+use boxoffice_core::schedule::Ticket;
+use boxoffice_core::shop::PickupWindow;
+use boxoffice_core::time::{Date, Minute, SlotId, Timestamp};
+
+use crate::creation::{
+    FIRST_DAY, START, flawed_creation, late_payment, orphans, prefer, ticket_rule, weekdays, window,
+};
+use crate::naive::{Hall, Model, Stock};
+use crate::ops::{
+    BestOp, BookOp, BoxChange, BoxOp, CodeOp, Key, MoveOp, Op, PatternOp, Pause, Run, Target, TermsOp, WantOp,
+};
+
+const QUARTER_MS: i64 = 15 * 60_000;
+
+/// What earlier steps leave to later ones.
+#[derive(Default)]
+pub(crate) struct Translator {
+    sent: Vec<Command>,
+    ids_made: u32,
+}
+
+/// The time of a step.
+pub(crate) fn moved(now: Timestamp, pause: Pause, model: &Model) -> Timestamp {
+    let by = match pause {
+        Pause::None => 0,
+        Pause::Milliseconds(milliseconds) => i64::from(milliseconds),
+        Pause::Seconds(seconds) => i64::from(seconds) * 1_000,
+        Pause::Hours(hours) => i64::from(hours) * 3_600_000,
+        Pause::BackSeconds(seconds) => -i64::from(seconds) * 1_000,
+        Pause::Due { nth, offset } => {
+            let moments = model.moments();
+            let coming = moments.iter().filter(|moment| moment.0 + i64::from(offset) >= now.0);
+            coming.take(usize::from(nth) + 1).last().map_or(0, |moment| moment.0 + i64::from(offset) - now.0)
+        }
+    };
+    Timestamp(now.0 + by)
+}
+
+impl Translator {
+    /// The command of a step.
+    pub(crate) fn command(
+        &mut self,
+        by: u8,
+        key: Option<Key>,
+        op: &Op,
+        model: &Model,
+        now: Timestamp,
+    ) -> Command {
+        let command = match op {
+            Op::Again { back, new_id } if !self.sent.is_empty() => self.again(*back, *new_id),
+            _ => Command {
+                by: Actor(by.into()),
+                idempotency: key.map(|key| self.idempotency(key)),
+                action: self.action(op, model, now),
+            },
+        };
+        self.sent.push(command.clone());
+        command
+    }
+
+    /// Every command is another request, unless it is sent again.
+    fn idempotency(&self, key: Key) -> Idempotency {
+        let keep_seconds = match key.keep {
+            28 => 0,
+            29 => 30 * 86_400 + 1,
+            keep => [60, 1, 600, 7_200][usize::from(keep % 4)],
+        };
+        Idempotency { key: KeyDigest([key.number; 16]), fingerprint: self.sent.len() as u64, keep_seconds }
+    }
+
+    /// One of the last commands; those with a key come first.
+    fn again(&mut self, back: u8, new_id: bool) -> Command {
+        let keyed: Vec<&Command> = self.sent.iter().filter(|command| command.idempotency.is_some()).collect();
+        let mut command = match keyed.len().checked_sub(1 + usize::from(back) / 2) {
+            Some(at) => keyed[at].clone(),
+            None => self.sent[self.sent.len() - 1 - usize::from(back) % self.sent.len()].clone(),
+        };
+        if let Action::Book(book) = &mut command.action
+            && new_id
+        {
+            book.id = self.new_id();
+        }
+        command
+    }
+
+    /// Ids whose order is not the order of creation.
+    fn new_id(&mut self) -> BookingId {
+        self.ids_made += 1;
+        let mut bytes = [0; 16];
+        bytes[..4].copy_from_slice(&self.ids_made.wrapping_mul(0x9E37_79B1).to_be_bytes());
+        bytes[12..].copy_from_slice(&self.ids_made.to_be_bytes());
+        BookingId(bytes)
+    }
+
+    fn action(&mut self, op: &Op, model: &Model, now: Timestamp) -> Action {
+        match op {
+            Op::Again { .. } | Op::Expire => Action::Expire,
+            Op::Book(book) => Action::Book(Box::new(self.book(book, model))),
+            Op::Confirm { target, reference, late } => Action::Confirm(Confirm {
+                booking: find(*target, model),
+                payment_reference: match reference {
+                    19 => Some("".into()),
+                    other => {
+                        [None, Some("pay-a".into()), Some("pay-b".into())][usize::from(other % 3)].clone()
+                    }
+                },
+                if_expired: match late {
+                    0 | 1 => None,
+                    2 => Some(late_payment(0)),
+                    3 => Some(late_payment(1)),
+                    _ => Some(late_payment(2)),
+                },
+            }),
+            Op::Extend { target, seconds } => Action::Extend(Extend {
+                booking: find(*target, model),
+                seconds: [30, 60, 120, 300, 600, 900, 1_800, 3_000, 3_600, 1, 0, 5][usize::from(*seconds)],
+            }),
+            Op::Cancel { target, reason } => Action::Cancel(Cancel {
+                booking: find(*target, model),
+                reason: match reason {
+                    29 => Some("\u{7}".into()),
+                    20..29 => Some("cannot come".into()),
+                    _ => None,
+                },
+            }),
+            Op::Move { target, to } => {
+                let booking = find(*target, model);
+                Action::Move(Box::new(Move {
+                    booking,
+                    to: destination(to, model.bookings.get(&booking), model),
+                }))
+            }
+            Op::Redeem { target, code } => {
+                let booking = find(*target, model);
+                let right = model.bookings.get(&booking).map(|booking| booking.redeem_code);
+                let redeem_code = match code {
+                    CodeOp::Right => right,
+                    CodeOp::Wrong(number) => Some(RedeemCode::from_random((*number).into())),
+                    CodeOp::Unreadable => None,
+                };
+                Action::Redeem(Redeem { booking, redeem_code })
+            }
+            Op::ForgetContact(customer) => {
+                Action::ForgetContact(ForgetContact { customer: name_of(*customer) })
+            }
+            Op::ForgetKeys => Action::ForgetKeys,
+            Op::Block(run) => Action::BlockSeats(BlockSeats { seats: seats_of(*run, hall(model)) }),
+            Op::Unblock(run) => Action::UnblockSeats(UnblockSeats { seats: seats_of(*run, hall(model)) }),
+            Op::PatchTerms(change) => {
+                let terms = terms(*change, now);
+                match &model.stock {
+                    Stock::Nothing | Stock::Event(_) => {
+                        Action::PatchEvent(Box::new(PatchEvent { terms, ..PatchEvent::default() }))
+                    }
+                    Stock::Schedule(_) => Action::PatchSchedule(Box::new(PatchSchedule {
+                        terms,
+                        pattern: PatternPatch::default(),
+                    })),
+                    Stock::Shop(_) => Action::PatchShop(Box::new(PatchShop { terms })),
+                }
+            }
+            Op::PatchShop(change) => Action::PatchShop(Box::new(PatchShop { terms: terms(*change, now) })),
+            Op::PatchPrices { section, area, price } => {
+                Action::PatchEvent(Box::new(prices(*section, *area, *price)))
+            }
+            Op::AddSlot { day, window: setup } => {
+                let date = Date(FIRST_DAY.0 + days_since_start(now) + i32::from(*day) - 1);
+                Action::AddSlot(AddSlot { date, window: window(setup) })
+            }
+            Op::PatchSlot { slot, closed, capacity } => Action::PatchSlot(PatchSlot {
+                slot: slot_of(*slot, model, now),
+                closed: *closed,
+                capacity: capacity.map(u32::from),
+            }),
+            Op::DeleteSlot(slot) => Action::DeleteSlot(DeleteSlot { slot: slot_of(*slot, model, now) }),
+            Op::RollSlots => Action::RollSlots,
+            Op::PatchPattern(change) => {
+                let pattern = pattern(change, now);
+                Action::PatchSchedule(Box::new(PatchSchedule { terms: TermsPatch::default(), pattern }))
+            }
+            Op::AddBox(new) => Action::AddBox(Box::new(add_box(new, now))),
+            Op::PatchBox { number, change } => Action::PatchBox(Box::new(patch_box(*number, change, now))),
+            Op::ImportTickets(tickets) => {
+                let ticket = |(number, kind): &(u8, u8)| {
+                    let expires_at = match kind {
+                        6 => Some(now.plus_seconds(100)),
+                        7 => Some(now),
+                        _ => None,
+                    };
+                    (ticket_of(*number), Ticket { active: *kind != 5, expires_at })
+                };
+                Action::ImportTickets(ImportTickets { tickets: tickets.iter().map(ticket).collect() })
+            }
+            Op::Create { kind, flaw } => flawed_creation(*kind, *flaw),
+        }
+    }
+
+    fn book(&mut self, op: &BookOp, model: &Model) -> Book {
+        let taken = op.taken_id.and_then(|nth| recent(model, nth, |_| true));
+        let mut book = Book {
+            id: taken.unwrap_or_else(|| self.new_id()),
+            customer: name_of(op.customer),
+            contact: op.contact.map(|letter| vec![letter; 3].into()),
+            want: want(&op.want, model),
+            hold_ttl_seconds: [None, Some(1), Some(45), Some(600), Some(4_000)]
+                [usize::from(op.ttl.saturating_sub(7))],
+            confirm: op.confirm,
+            metadata: op.metadata.then(|| b"{}"[..].into()),
+            redeem_code: match op.code {
+                5 => RedeemCode::from_random((1 << 30) - 1),
+                code => RedeemCode::from_random(code.into()),
+            },
+        };
+        match op.flaw {
+            None => {}
+            Some(0) => book.customer = "".into(),
+            Some(1) => book.customer = "x".repeat(201).into(),
+            Some(2) => book.hold_ttl_seconds = Some(0),
+            Some(3) => book.hold_ttl_seconds = Some(86_401),
+            Some(4) => book.contact = Some(vec![0; 4_097].into()),
+            Some(_) => book.metadata = Some(vec![b' '; 4_097].into()),
+        }
+        book
+    }
+}
+
+fn name_of(customer: u8) -> Arc<str> {
+    format!("customer-{customer}").into()
+}
+
+fn ticket_of(number: u8) -> Arc<str> {
+    format!("T{number}").into()
+}
+
+fn days_since_start(now: Timestamp) -> i32 {
+    i32::try_from((now.0 - START.0).div_euclid(86_400_000)).expect("times near the start")
+}
+
+/// The nth last booking of some sort.
+fn recent(model: &Model, nth: u8, wanted: impl Fn(&Booking) -> bool) -> Option<BookingId> {
+    let mut found: Vec<BookingId> =
+        model.booking_order.iter().rev().copied().filter(|id| wanted(&model.bookings[id])).collect();
+    found.truncate(usize::from(nth) + 1);
+    found.last().copied()
+}
+
+fn find(target: Target, model: &Model) -> BookingId {
+    let on_hold = |booking: &Booking| matches!(booking.status, Status::OnHold { .. });
+    let confirmed = |booking: &Booking| matches!(booking.status, Status::Confirmed { .. });
+    let found = match target {
+        Target::OnHold(nth) => recent(model, nth, on_hold),
+        Target::Confirmed(nth) => recent(model, nth, confirmed),
+        Target::Active(nth) => recent(model, nth, |booking| on_hold(booking) || confirmed(booking)),
+        Target::Expired(nth) => {
+            recent(model, nth, |booking| matches!(booking.status, Status::Expired { .. }))
+        }
+        Target::Any(nth) => recent(model, nth, |_| true),
+        Target::Unknown => None,
+    };
+    found
+        .or_else(|| recent(model, 0, |_| !matches!(target, Target::Unknown)))
+        .unwrap_or(BookingId([0xEE; 16]))
+}
+
+fn hall(model: &Model) -> Option<&Hall> {
+    match &model.stock {
+        Stock::Event(hall) => Some(hall),
+        Stock::Nothing | Stock::Schedule(_) | Stock::Shop(_) => None,
+    }
+}
+
+/// The seats of a run, pushed to the left if it would leave the row.
+fn seats_of(run: Run, hall: Option<&Hall>) -> SectionSeats {
+    let unknown = (run.subsection, run.row) == (5, 3);
+    let Some(hall) = hall.filter(|hall| !hall.subsections.is_empty() && !unknown) else {
+        return SectionSeats { section: "Z-1".to_owned(), seats: vec![SeatName { row: 1, number: 1 }] };
+    };
+    let part = &hall.subsections[usize::from(run.subsection) % hall.subsections.len()];
+    let length = u16::from(run.length).min(part.cols);
+    let start = (u16::from(run.start) % part.cols).min(part.cols - length);
+    let row = u16::from(run.row) % part.rows + 1;
+    let step = if run.gaps { 2 } else { 1 };
+    let mut seats: Vec<SeatName> =
+        (1..=length).step_by(step).map(|offset| SeatName { row, number: start + offset }).collect();
+    match run.start {
+        71 => seats.push(SeatName { row, number: part.cols + 1 }),
+        70 => seats.push(SeatName { row: 0, number: 1 }),
+        69 => seats.extend(seats.first().copied()),
+        _ => {}
+    }
+    SectionSeats { section: part.address.clone(), seats }
+}
+
+/// So many seats one after the other, from the start of a run on.
+fn seats_from(run: Run, count: usize, hall: &Hall) -> Vec<SectionSeats> {
+    let first = seats_of(Run { length: 1, gaps: false, ..run }, Some(hall));
+    let mut seats: Vec<SectionSeats> = Vec::new();
+    let from_first = hall.seats.keys().cycle().skip_while(|seat| {
+        let address = &hall.subsections[usize::from(seat.subsection)].address;
+        (address, seat.row, seat.number) != (&first.section, first.seats[0].row, first.seats[0].number)
+    });
+    let from_first: Vec<_> = if first.section == "Z-1" { vec![] } else { from_first.take(count).collect() };
+    for seat in from_first {
+        let section = hall.subsections[usize::from(seat.subsection)].address.clone();
+        seats.push(SectionSeats { section, seats: vec![SeatName { row: seat.row, number: seat.number }] });
+    }
+    seats
+}
+
+fn best_of(best: BestOp, hall: Option<&Hall>) -> BestAvailable {
+    let section = hall.and_then(|hall| {
+        let part = hall.subsections.get(usize::from(best.section) % hall.subsections.len().max(1))?;
+        match best.section {
+            7..10 => Some(hall.sections[part.section].name.clone()),
+            10..13 => Some(part.address.clone()),
+            13 => Some("Z".to_owned()),
+            _ => None,
+        }
+    });
+    BestAvailable { quantity: best.quantity.into(), section, adjacent_required: best.required }
+}
+
+fn want(op: &WantOp, model: &Model) -> Want {
+    let areas = |areas: &[(u8, u8)]| {
+        areas
+            .iter()
+            .map(|(number, quantity)| AreaWish {
+                name: format!("floor{number}").into(),
+                quantity: (*quantity).into(),
+            })
+            .collect()
+    };
+    match op {
+        WantOp::Named { runs, areas: standing } => {
+            let seats = runs.iter().map(|run| seats_of(*run, hall(model))).collect();
+            Want::Event { seats: SeatWish::Named(seats), areas: areas(standing) }
+        }
+        WantOp::Best { best, areas: standing } => {
+            Want::Event { seats: SeatWish::Best(best_of(*best, hall(model))), areas: areas(standing) }
+        }
+        WantOp::Areas(standing) => Want::Event { seats: SeatWish::None, areas: areas(standing) },
+        WantOp::Places { slot, quantity } => Want::Slot {
+            slot: slot_of(*slot, model, model.clock),
+            places: Places::Quantity((*quantity).into()),
+        },
+        WantOp::Tickets { slot, tickets } => {
+            let tickets = tickets.iter().map(|number| ticket_of(*number)).collect();
+            Want::Slot { slot: slot_of(*slot, model, model.clock), places: Places::Tickets(tickets) }
+        }
+        WantOp::Box { number, quantity } => {
+            Want::Box { id: format!("box{number}").into(), quantity: (*quantity).into() }
+        }
+    }
+}
+
+fn destination(to: &MoveOp, booking: Option<&Booking>, model: &Model) -> Destination {
+    let count = match booking.map(|booking| &booking.units) {
+        Some(Units::Event { seats, .. }) => seats.len(),
+        _ => 1,
+    };
+    match (to, hall(model)) {
+        (MoveOp::Slot(slot), _) => Destination::Slot(slot_of(*slot, model, model.clock)),
+        (MoveOp::Seats { runs, right_number: true }, Some(hall)) => {
+            Destination::Seats(seats_from(runs[0], count, hall))
+        }
+        (MoveOp::Seats { runs, .. }, hall) => {
+            Destination::Seats(runs.iter().map(|run| seats_of(*run, hall)).collect())
+        }
+        (MoveOp::Best { best, right_number }, hall) => {
+            let best = best_of(*best, hall);
+            let quantity =
+                if *right_number { u32::try_from(count).expect("few seats") } else { best.quantity };
+            Destination::Best(BestAvailable { quantity, ..best })
+        }
+    }
+}
+
+/// One of the next slots; rarely an old one, or one that does not exist.
+fn slot_of(choice: u8, model: &Model, now: Timestamp) -> SlotId {
+    let unknown = SlotId { date: FIRST_DAY, start: Minute(1) };
+    let Stock::Schedule(calendar) = &model.stock else { return unknown };
+    let nth = |ended: bool, nth: u8| {
+        let ids = calendar.slots.iter().filter(|(_, slot)| (slot.ends_at <= now) == ended).map(|(id, _)| *id);
+        ids.take(usize::from(nth) + 1).last().unwrap_or(unknown)
+    };
+    match choice {
+        15 => unknown,
+        14 => nth(true, 2),
+        other => nth(false, other % 7),
+    }
+}
+
+fn terms(change: TermsOp, now: Timestamp) -> TermsPatch {
+    let mut terms = TermsPatch::default();
+    let rules = &mut terms.rules;
+    let seconds = |choice: u8| Some([60, 5, 300, 900, 4_000, 0, 86_401][usize::from(choice)]);
+    match change {
+        TermsOp::Name(length) => terms.name = Some("n".repeat(length.into())),
+        TermsOp::Open(open) => {
+            terms.status = Some(if open { InventoryStatus::Open } else { InventoryStatus::Closed });
+        }
+        TermsOp::Sales { opens, closes } => {
+            let opens_at = opens.map(|minutes| Timestamp(now.0 + (i64::from(minutes) - 15) * 60_000));
+            let closes_at = closes.map(|minutes| Timestamp(now.0 + (i64::from(minutes) - 5) * 60_000));
+            terms.sales = Some(SalesWindow { opens_at, closes_at });
+        }
+        TermsOp::HoldTtl(choice) => rules.hold_ttl_seconds = seconds(choice),
+        TermsOp::MaxHold(choice) => rules.max_hold_seconds = seconds(choice),
+        TermsOp::MaxUnits(units) => rules.max_units_per_booking = Some(units.into()),
+        TermsOp::UnitsPerCustomer(units) => rules.max_units_per_customer = Some(units.map(u32::from)),
+        TermsOp::ActivePerCustomer(bookings) => {
+            rules.max_active_bookings_per_customer = Some(bookings.map(u32::from));
+        }
+        TermsOp::Orphans(choice) => rules.orphans = Some(orphans(choice)),
+        TermsOp::PreferCenter(center) => rules.prefer = Some(prefer(center)),
+        TermsOp::LatePayment(choice) => rules.late_payment = Some(late_payment(choice)),
+        TermsOp::RegisteredTickets(registered) => rules.tickets = Some(ticket_rule(registered)),
+        TermsOp::RequireKey(required) => {
+            *rules = RulesPatch { require_idempotency_key: Some(required), ..RulesPatch::default() };
+        }
+    }
+    terms
+}
+
+fn prices(section: u8, area: u8, price: u8) -> PatchEvent {
+    let price = if price == 0 { Money(-1) } else { Money(i64::from(price) * 900) };
+    let section_names = ["C", "A", "B", "Z"];
+    let section_prices = section_names.get(usize::from(section)).map(|name| ((*name).to_owned(), price));
+    let area_prices = (area < 3).then(|| (format!("floor{area}"), price));
+    PatchEvent {
+        section_prices: section_prices.into_iter().collect(),
+        area_prices: area_prices.into_iter().collect(),
+        ..PatchEvent::default()
+    }
+}
+
+fn pattern(change: &PatternOp, now: Timestamp) -> PatternPatch {
+    let mut pattern = PatternPatch::default();
+    match change {
+        PatternOp::Windows(windows) => pattern.windows = Some(windows.iter().map(window).collect()),
+        PatternOp::Days(days) => pattern.days = Some((*days).into()),
+        PatternOp::WeekdaysOff(off) => pattern.weekdays = Some(weekdays(*off)),
+        PatternOp::ClosedDay(day) => {
+            let today = FIRST_DAY.plus_days(days_since_start(now));
+            pattern.closed_dates = Some(day.iter().map(|day| today.plus_days(i32::from(*day))).collect());
+        }
+        PatternOp::KeepPastDays(days) => pattern.keep_past_days = Some((*days).into()),
+    }
+    pattern
+}
+
+fn pickup(window: (u8, u8), now: Timestamp) -> PickupWindow {
+    let starts_at = Timestamp(now.0 + i64::from(window.0) * QUARTER_MS);
+    PickupWindow { starts_at, ends_at: Timestamp(starts_at.0 + i64::from(window.1) * QUARTER_MS) }
+}
+
+/// Steps in order of time, unless the first costs the most there is.
+fn curve(steps: &[(u8, u8)], now: Timestamp) -> Vec<PriceStep> {
+    let step = |(quarters, price): &(u8, u8)| PriceStep {
+        at: Timestamp(now.0 + i64::from(*quarters) * QUARTER_MS),
+        price: Money(i64::from(*price) * 50),
+    };
+    let mut curve: Vec<PriceStep> = steps.iter().map(step).collect();
+    if steps.first().is_none_or(|(_, price)| *price < 5) {
+        curve.sort_by_key(|step| step.at);
+        curve.dedup_by_key(|step| step.at);
+    }
+    curve
+}
+
+pub(crate) fn add_box(new: &BoxOp, now: Timestamp) -> AddBox {
+    AddBox {
+        id: format!("box{}", new.number).into(),
+        name: "Evening box".to_owned(),
+        quantity: new.quantity.into(),
+        price: Money(i64::from(new.price) * 100),
+        pickup: new.pickup.map(|window| pickup(window, now)),
+        price_curve: curve(&new.curve, now),
+    }
+}
+
+fn patch_box(number: u8, change: &BoxChange, now: Timestamp) -> PatchBox {
+    let id = format!("box{number}").into();
+    let mut patch =
+        PatchBox { id, closed: None, quantity: None, price: None, pickup: None, price_curve: None };
+    match change {
+        BoxChange::Closed(closed) => patch.closed = Some(*closed),
+        BoxChange::Quantity(quantity) => patch.quantity = Some((*quantity).into()),
+        BoxChange::Price(price) => patch.price = Some(Money(i64::from(*price) * 100 - 100)),
+        BoxChange::Pickup(window) => patch.pickup = Some(window.map(|window| pickup(window, now))),
+        BoxChange::Curve(steps) => patch.price_curve = Some(curve(steps, now)),
+    }
+    patch
+}
