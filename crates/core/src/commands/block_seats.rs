@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Decision;
-use super::book::{SectionSeats, check_available, named_seats};
+use super::book::{SectionSeats, check_available, check_some_seats, named_seats};
 use crate::change::Change;
 use crate::inventory::Inventory;
 use crate::outcome::Reply;
@@ -18,6 +18,7 @@ pub struct BlockSeats {
 
 impl BlockSeats {
     pub(crate) fn decide(&self, inventory: &Inventory) -> Result<Decision, Refusal> {
+        check_some_seats(&self.seats)?;
         let event = inventory.event()?;
         let seats = named_seats(event, std::slice::from_ref(&self.seats))?;
         check_available(event, &seats)?;
@@ -28,6 +29,8 @@ impl BlockSeats {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use super::*;
+    use crate::command::Action;
     use crate::testing::{Reached, Scene, block, book, confirm, hall};
 
     #[test]
@@ -45,6 +48,8 @@ pub(crate) mod tests {
             block("A-1", "1-2"),
             "SEAT_UNAVAILABLE A-1 1-2 Blocked; or A-1 1-1 for 1000; or A-2 1-1 for 1000",
         );
+        let none = SectionSeats { section: "A-1".to_owned(), seats: Vec::new() };
+        scene.row(Action::BlockSeats(BlockSeats { seats: none }), "INVALID_REQUEST /seats");
         scene.row(block("A-1", "1-1 1-1"), "DUPLICATE_SEAT A-1 1-1");
         scene.row(block("A-3", "1-1"), "SECTION_NOT_FOUND A-3");
         scene.row(block("A", "1-1"), "SECTION_NOT_FOUND A");

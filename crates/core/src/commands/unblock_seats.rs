@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Decision;
-use super::book::{SectionSeats, named_seats};
+use super::book::{SectionSeats, check_some_seats, named_seats};
 use crate::change::Change;
 use crate::inventory::Inventory;
 use crate::outcome::Reply;
@@ -19,6 +19,7 @@ pub struct UnblockSeats {
 
 impl UnblockSeats {
     pub(crate) fn decide(&self, inventory: &Inventory) -> Result<Decision, Refusal> {
+        check_some_seats(&self.seats)?;
         let event = inventory.event()?;
         let mut seats = named_seats(event, std::slice::from_ref(&self.seats))?;
         seats.retain(|&seat| event.seats.state(seat) == SeatState::Blocked);
@@ -32,6 +33,8 @@ impl UnblockSeats {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use super::*;
+    use crate::command::Action;
     use crate::testing::{Reached, Scene, block, book, one_section, unblock};
 
     #[test]
@@ -48,6 +51,8 @@ pub(crate) mod tests {
         scene.row(unblock("A-1", "1-2 1-3 1-4"), "event Open: 2 free, 1 held, 0 sold, 1 blocked");
         scene.shows("A-1 x..h");
         scene.row(unblock("A-1", "1-2 1-3 1-4"), "event Open: 2 free, 1 held, 0 sold, 1 blocked");
+        let none = SectionSeats { section: "A-1".to_owned(), seats: Vec::new() };
+        scene.row(Action::UnblockSeats(UnblockSeats { seats: none }), "INVALID_REQUEST /seats");
         scene.row(unblock("A-1", "1-5"), "SEAT_NOT_FOUND A-1 1-5");
         scene.row(book("b2", "ann").best_together(2), "on hold A-1 1-2,1-3 for 2000 until 900");
         scene.reached

@@ -159,7 +159,8 @@ pub(crate) fn flawed_creation(kind: u8, flaw: u8) -> Action {
 
 fn rules(setup: &RuleSetup) -> RulesPatch {
     RulesPatch {
-        hold_ttl_seconds: Some([60, 5, 300, 900, 20][usize::from(setup.hold_ttl)]),
+        hold_ttl_seconds: Some([300, 60, 900, 20, 5][usize::from(setup.hold_ttl)]),
+        max_hold_seconds: [None, Some(120), None, Some(300), Some(30)][usize::from(setup.hold_ttl)],
         max_units_per_customer: setup.units_per_customer.map(|units| Some(units.into())),
         max_active_bookings_per_customer: Some(setup.active_per_customer.map(u32::from)),
         orphans: Some(orphans(setup.orphans)),

@@ -115,7 +115,10 @@ impl Drive<'_> {
         let before = matches!(prediction.answer, Answer::Refused(_)).then(|| self.live.clone());
         let applied = boxoffice_core::apply(&mut self.live, self.now, command);
         if self.told {
-            eprintln!("    {:?}, {} changes", applied.outcome, applied.changes.len());
+            match &applied.outcome {
+                Outcome::Granted(Grant::Inventory(_)) => eprintln!("    granted"),
+                outcome => eprintln!("    {outcome:?}"),
+            }
         }
 
         check_answer(&prediction, &applied)?;

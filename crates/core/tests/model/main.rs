@@ -38,9 +38,8 @@ fn the_core_does_what_a_naive_model_does() {
     let cases = match quietly(|| search(seed, commands, &tally)) {
         Ok(cases) => cases,
         Err((reason, scenario)) => {
-            eprintln!("model: seed {seed}, the core and the model disagree: {reason}");
             tell(&scenario);
-            panic!("seed {seed}: {reason}\n{scenario:#?}");
+            panic!("seed {seed}: {reason}");
         }
     };
     let tally = tally.into_inner();
@@ -94,13 +93,15 @@ fn quietly<T>(run: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Prints the commands and answers of a scenario up to its failure.
+/// Prints the steps of a scenario, then its commands and answers up to the failure.
 fn tell(scenario: &Scenario) {
-    let mut tally = Tally::default();
-    let result = catch_unwind(AssertUnwindSafe(|| drive::run(scenario, &mut tally, true)));
-    if let Ok(Err(problem)) = result {
-        eprintln!("    {problem}");
+    eprintln!("model: the core and the model disagree about {:?}", scenario.setup);
+    for step in &scenario.steps {
+        eprintln!("model:   {step:?}");
     }
+    let mut tally = Tally::default();
+    // It ends in the failure that is reported anyway.
+    drop(catch_unwind(AssertUnwindSafe(|| drive::run(scenario, &mut tally, true))));
 }
 
 fn report(tally: &Tally) {

@@ -291,7 +291,7 @@ pub(crate) fn scenarios() -> impl Strategy<Value = Scenario> {
 fn scenario(stock: BoxedStrategy<StockSetup>, op: BoxedStrategy<Op>) -> BoxedStrategy<Scenario> {
     let early_steps = prop_oneof![9 => Just(0u8), 1 => 1..4u8];
     let setup = (rules(), stock).prop_map(|(rules, stock)| Setup { rules, stock });
-    let steps = vec(step(op), 100..400);
+    let steps = vec(step(op), 0..400);
     (setup, early_steps, steps)
         .prop_map(|(setup, early_steps, steps)| Scenario { setup, early_steps, steps })
         .boxed()
@@ -316,17 +316,17 @@ fn rules() -> impl Strategy<Value = RuleSetup> {
 
 fn events() -> impl Strategy<Value = StockSetup> {
     let blocked = || prop_oneof![3 => vec((0..4u8, 0..12u8), 0..3), 1 => vec((0..4u8, 0..70u8), 0..6)];
-    let small = (1..4u8, 1..9u8, blocked());
+    let small = (1..4u8, 1..10u8, blocked());
     let wide = (1..3u8, 60..72u8, blocked());
-    let rectangle = prop_oneof![8 => small.boxed(), 1 => wide.boxed()]
+    let rectangle = prop_oneof![12 => small.boxed(), 2 => wide.boxed()]
         .prop_map(|(rows, cols, blocked)| Rectangle { rows, cols, blocked });
     (vec(vec(rectangle, 1..3), 1..4), vec(1..7u8, 0..3))
         .prop_map(|(sections, areas)| StockSetup::Event { sections, areas })
 }
 
 fn schedules() -> impl Strategy<Value = StockSetup> {
-    let days_off = prop_oneof![2 => Just(0u8), 1 => 0..128u8];
-    (vec(window(), 1..4), 1..5u8, days_off, weighted(0.3, 0..5u8), 0..3u8).prop_map(
+    let days_off = prop_oneof![4 => Just(0u8), 1 => 0..128u8];
+    (vec(window(), 1..4), 2..5u8, days_off, weighted(0.3, 0..5u8), 0..3u8).prop_map(
         |(windows, days, weekdays_off, closed_day, keep_past_days)| StockSetup::Schedule {
             windows,
             days,
@@ -366,9 +366,9 @@ fn pause() -> impl Strategy<Value = Pause> {
         40 => Just(Pause::None),
         15 => (1..2_000u16).prop_map(Pause::Milliseconds),
         20 => (1..100u8).prop_map(Pause::Seconds),
-        2 => (1..14u8).prop_map(Pause::Hours),
+        1 => (1..14u8).prop_map(Pause::Hours),
         4 => (1..100u8).prop_map(Pause::BackSeconds),
-        12 => (0..3u8, -1..2i8).prop_map(|(nth, offset)| Pause::Due { nth, offset }),
+        6 => (0..3u8, -1..2i8).prop_map(|(nth, offset)| Pause::Due { nth, offset }),
     ]
 }
 
@@ -390,7 +390,7 @@ fn event_ops() -> impl Strategy<Value = Op> {
         5 => moves(event_moves().boxed()),
         2 => run().prop_map(Op::Block),
         2 => run().prop_map(Op::Unblock),
-        2 => (0..5u8, 0..4u8, 0..6u8).prop_map(|(section, area, price)| Op::PatchPrices { section, area, price }),
+        2 => (0..6u8, 0..6u8, 0..9u8).prop_map(|(section, area, price)| Op::PatchPrices { section, area, price }),
         1 => strange_ops(),
     ]
 }
@@ -404,7 +404,7 @@ fn schedule_ops() -> impl Strategy<Value = Op> {
         2 => (0..16u8, closed(), weighted(0.6, 0..10u8))
             .prop_map(|(slot, closed, capacity)| Op::PatchSlot { slot, closed, capacity }),
         1 => (0..16u8).prop_map(Op::DeleteSlot),
-        2 => Just(Op::RollSlots),
+        5 => Just(Op::RollSlots),
         2 => patterns().prop_map(Op::PatchPattern),
         4 => vec((0..12u8, 0..8u8), 0..4).prop_map(Op::ImportTickets),
         1 => strange_ops(),
@@ -422,7 +422,7 @@ fn shop_ops() -> impl Strategy<Value = Op> {
     prop_oneof![
         60 => with_bookings(shop_wants().boxed()),
         1 => moves(event_moves().boxed()),
-        4 => boxes().prop_map(Op::AddBox),
+        2 => boxes().prop_map(Op::AddBox),
         4 => (0..5u8, box_change).prop_map(|(number, change)| Op::PatchBox { number, change }),
         1 => strange_ops(),
     ]
@@ -471,7 +471,7 @@ fn book(want: BoxedStrategy<WantOp>) -> impl Strategy<Value = BookOp> {
 }
 
 fn areas(least: usize) -> impl Strategy<Value = Vec<(u8, u8)>> {
-    let area = prop_oneof![30 => (0..2u8, 1..4u8), 1 => (0..3u8, 0..12u8)];
+    let area = prop_oneof![30 => (0..2u8, 1..4u8), 1 => (0..3u8, 0..9u8)];
     prop_oneof![6 => vec(area.clone(), least..least + 1), 1 => vec(area, least..least + 2)]
 }
 
@@ -544,7 +544,7 @@ fn shop_wants() -> impl Strategy<Value = WantOp> {
 }
 
 fn pickup() -> impl Strategy<Value = Option<(u8, u8)>> {
-    weighted(0.6, (0..8u8, prop_oneof![12 => 1..60u8, 1 => 0..1u8]))
+    weighted(0.5, (0..8u8, prop_oneof![20 => 8..90u8, 2 => 1..4u8, 1 => 0..1u8]))
 }
 
 fn curve() -> impl Strategy<Value = Vec<(u8, u8)>> {
@@ -552,20 +552,15 @@ fn curve() -> impl Strategy<Value = Vec<(u8, u8)>> {
 }
 
 fn boxes() -> impl Strategy<Value = BoxOp> {
-    (0..5u8, 0..14u8, 0..6u8, pickup(), curve()).prop_map(|(number, quantity, price, pickup, curve)| BoxOp {
-        number,
-        quantity,
-        price,
-        pickup,
-        curve,
-    })
+    (0..5u8, prop_oneof![20 => 1..16u8, 1 => 0..1u8], 0..6u8, pickup(), curve())
+        .prop_map(|(number, quantity, price, pickup, curve)| BoxOp { number, quantity, price, pickup, curve })
 }
 
 fn terms() -> impl Strategy<Value = TermsOp> {
     prop_oneof![
         1 => (0..4u8).prop_map(TermsOp::Name),
-        4 => prop::bool::weighted(0.75).prop_map(TermsOp::Open),
-        4 => (weighted(0.15, 0..20u8), weighted(0.15, 0..40u8))
+        4 => prop::bool::weighted(0.9).prop_map(TermsOp::Open),
+        4 => (weighted(0.15, 0..20u8), weighted(0.1, 0..40u8))
             .prop_map(|(opens, closes)| TermsOp::Sales { opens, closes }),
         2 => (0..7u8).prop_map(TermsOp::HoldTtl),
         2 => (0..7u8).prop_map(TermsOp::MaxHold),

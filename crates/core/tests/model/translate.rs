@@ -66,12 +66,19 @@ impl Translator {
             Op::Again { back, new_id } if !self.sent.is_empty() => self.again(*back, *new_id),
             _ => Command {
                 by: Actor(by.into()),
-                idempotency: key.map(|key| self.idempotency(key)),
+                idempotency: key.or_else(|| self.demanded_key(by, model)).map(|key| self.idempotency(key)),
                 action: self.action(op, model, now),
             },
         };
         self.sent.push(command.clone());
         command
+    }
+
+    /// The key of a caller who gives one where it is demanded.
+    fn demanded_key(&self, by: u8, model: &Model) -> Option<Key> {
+        let demanded = model.terms.as_ref().is_some_and(|terms| terms.rules.require_idempotency_key);
+        let number = u8::try_from(self.sent.len() % 256).expect("a remainder");
+        (demanded && by > 0).then_some(Key { number, keep: 0 })
     }
 
     /// Every command is another request, unless it is sent again.
@@ -212,14 +219,20 @@ impl Translator {
     }
 
     fn book(&mut self, op: &BookOp, model: &Model) -> Book {
+        let most_seconds = model.terms.as_ref().map_or(3_600, |terms| terms.rules.max_hold_seconds);
         let taken = op.taken_id.and_then(|nth| recent(model, nth, |_| true));
         let mut book = Book {
             id: taken.unwrap_or_else(|| self.new_id()),
             customer: name_of(op.customer),
             contact: op.contact.map(|letter| vec![letter; 3].into()),
             want: want(&op.want, model),
-            hold_ttl_seconds: [None, Some(1), Some(45), Some(600), Some(4_000)]
-                [usize::from(op.ttl.saturating_sub(7))],
+            hold_ttl_seconds: match op.ttl {
+                8 => Some(1),
+                9 => Some(most_seconds / 2 + 1),
+                10 => Some(most_seconds),
+                11 if op.metadata => Some(most_seconds + 1),
+                _ => None,
+            },
             confirm: op.confirm,
             metadata: op.metadata.then(|| b"{}"[..].into()),
             redeem_code: match op.code {
@@ -416,7 +429,7 @@ fn terms(change: TermsOp, now: Timestamp) -> TermsPatch {
             terms.status = Some(if open { InventoryStatus::Open } else { InventoryStatus::Closed });
         }
         TermsOp::Sales { opens, closes } => {
-            let opens_at = opens.map(|minutes| Timestamp(now.0 + (i64::from(minutes) - 15) * 60_000));
+            let opens_at = opens.map(|minutes| Timestamp(now.0 + (i64::from(minutes) - 10) * 30_000));
             let closes_at = closes.map(|minutes| Timestamp(now.0 + (i64::from(minutes) - 5) * 60_000));
             terms.sales = Some(SalesWindow { opens_at, closes_at });
         }
@@ -440,9 +453,9 @@ fn terms(change: TermsOp, now: Timestamp) -> TermsPatch {
 
 fn prices(section: u8, area: u8, price: u8) -> PatchEvent {
     let price = if price == 0 { Money(-1) } else { Money(i64::from(price) * 900) };
-    let section_names = ["C", "A", "B", "Z"];
+    let section_names = ["C", "C", "A", "Z"];
     let section_prices = section_names.get(usize::from(section)).map(|name| ((*name).to_owned(), price));
-    let area_prices = (area < 3).then(|| (format!("floor{area}"), price));
+    let area_prices = (area < 2).then(|| (format!("floor{area}"), price));
     PatchEvent {
         section_prices: section_prices.into_iter().collect(),
         area_prices: area_prices.into_iter().collect(),

@@ -62,9 +62,10 @@ pub(super) fn check_form(seats: &SeatWish, areas: &[AreaWish]) -> Result<(), Ref
         }
         SeatWish::None => {}
         SeatWish::Named(sections) => {
-            if sections.is_empty() || sections.iter().any(|section| section.seats.is_empty()) {
-                return Err(Refusal::invalid("/seats", "must name at least one seat for each section"));
+            if sections.is_empty() {
+                return Err(Refusal::invalid("/seats", "must not be empty"));
             }
+            sections.iter().try_for_each(check_some_seats)?;
         }
         SeatWish::Best(BestAvailable { quantity: 0, .. }) => {
             return Err(Refusal::invalid("/best_available/quantity", "must be at least 1"));
@@ -141,6 +142,11 @@ pub(super) fn check_again(
     let seats: Vec<Seat> = seats.iter().map(|claim| claim.seat).collect();
     check_available(event, &seats)?;
     areas.iter().try_for_each(|claim| check_area(event, claim))
+}
+
+/// Refuses a list without seats.
+pub(crate) fn check_some_seats(seats: &SectionSeats) -> Result<(), Refusal> {
+    if seats.seats.is_empty() { Err(Refusal::invalid("/seats", "must not be empty")) } else { Ok(()) }
 }
 
 /// The seats of names, in order. Refuses sections and seats that do not exist, and seats named twice.

@@ -23,7 +23,9 @@ use crate::rules::{Rules, Terms, check_room, check_within};
 use crate::time::{SlotId, Timestamp};
 
 pub use event::{AreaWish, BestAvailable, SeatWish, SectionSeats};
-pub(crate) use event::{best_seats, check_area, check_available, check_orphans, named_seats};
+pub(crate) use event::{
+    best_seats, check_area, check_available, check_orphans, check_some_seats, named_seats,
+};
 pub use slot::Places;
 pub(crate) use slot::{check_open, check_places};
 

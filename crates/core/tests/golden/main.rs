@@ -1,0 +1,92 @@
+//! The bytes of commands and changes, written down: they fail if a variant or a field moves.
+//!
+//! A line of `commands.txt` and `changes.txt` is a name and the bytes in hexadecimal. A new variant gets a new line;
+//! a line that exists is never changed while journals of its version are about.
+
+mod samples;
+
+use std::collections::BTreeSet;
+
+use boxoffice_core::codec::{
+    DecodeError, FORMAT_VERSION, decode_changes, decode_command, encode_changes, encode_command,
+};
+use boxoffice_core::command::ActionKind;
+use strum::IntoEnumIterator;
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn bytes_of(hexadecimal: &str) -> Vec<u8> {
+    let digit = |at: usize| u8::from_str_radix(&hexadecimal[at..at + 2], 16).expect("hexadecimal");
+    (0..hexadecimal.len()).step_by(2).map(digit).collect()
+}
+
+/// The lines of a golden file, by name.
+fn golden(file: &'static str) -> Vec<(&'static str, Vec<u8>)> {
+    let line = |line: &'static str| {
+        let (name, bytes) = line.split_once(' ').expect("a name and bytes");
+        (name, bytes_of(bytes))
+    };
+    file.lines().map(line).collect()
+}
+
+#[test]
+fn commands_have_the_bytes_that_were_written_down() {
+    let samples = samples::commands();
+    let kinds: BTreeSet<ActionKind> = samples.iter().map(|(_, command)| (&command.action).into()).collect();
+    assert_eq!(kinds, ActionKind::iter().collect(), "every action has a sample");
+    let written: Vec<String> = samples
+        .iter()
+        .map(|(name, command)| format!("{name} {}", hexadecimal(&encode_command(command))))
+        .collect();
+    assert_eq!(written.join("\n"), include_str!("commands.txt").trim_end());
+    for ((name, bytes), (_, command)) in golden(include_str!("commands.txt")).iter().zip(&samples) {
+        assert_eq!(decode_command(bytes).as_ref(), Ok(command), "{name}");
+    }
+}
+
+#[test]
+fn changes_have_the_bytes_that_were_written_down() {
+    let samples = samples::changes();
+    let names: BTreeSet<&str> = samples.iter().map(|change| samples::name_of(change)).collect();
+    assert_eq!(names, samples::CHANGE_NAMES.into_iter().collect(), "every change has a sample");
+    let written: Vec<String> = samples
+        .iter()
+        .map(|change| {
+            let bytes = encode_changes(std::slice::from_ref(change));
+            format!("{} {}", samples::name_of(change), hexadecimal(&bytes))
+        })
+        .collect();
+    assert_eq!(written.join("\n"), include_str!("changes.txt").trim_end());
+    for ((name, bytes), change) in golden(include_str!("changes.txt")).iter().zip(&samples) {
+        assert_eq!(decode_changes(bytes).as_deref(), Ok([change.clone()].as_slice()), "{name}");
+    }
+}
+
+#[test]
+fn damaged_bytes_are_refused_and_never_panic() {
+    assert_eq!(decode_command(&[]), Err(DecodeError::Empty));
+    assert_eq!(decode_changes(&[]), Err(DecodeError::Empty));
+    let (_, bytes) = golden(include_str!("commands.txt")).swap_remove(0);
+    let newer = [&[FORMAT_VERSION + 1], &bytes[1..]].concat();
+    assert_eq!(decode_command(&newer), Err(DecodeError::UnknownVersion(FORMAT_VERSION + 1)));
+    assert_eq!(
+        decode_command(&newer).unwrap_err().to_string(),
+        "format version 2 is not known; this program reads version 1"
+    );
+    for (name, bytes) in golden(include_str!("changes.txt")) {
+        for length in 1..bytes.len() {
+            assert!(decode_changes(&bytes[..length]).is_err(), "{name} cut to {length} bytes");
+        }
+        let longer = [bytes.as_slice(), &[0]].concat();
+        assert_eq!(decode_changes(&longer), Err(DecodeError::LeftOver(1)), "{name}");
+        // A flipped bit may read as another value, which the checksum of the record is for; it must not do worse.
+        for bit in 0..bytes.len() * 8 {
+            let mut flipped = bytes.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            let sample = decode_changes(&bytes).expect("golden bytes");
+            assert_ne!(decode_changes(&flipped), Ok(sample), "{name} with bit {bit} flipped");
+        }
+    }
+}
