@@ -263,7 +263,7 @@ impl Inventory {
                 self.customers.set_contact(customer, Some(contact.clone()));
             }
             Change::Confirmed { booking, payment_reference } => {
-                self.confirm(*booking, payment_reference.clone())
+                self.confirm(*booking, payment_reference.clone());
             }
             Change::Revived { booking, units, redeem_code, payment_reference } => {
                 let expired = &self.bookings[booking];
@@ -463,7 +463,7 @@ impl Inventory {
                 event.note_sale(clock);
             }
             Units::Slot { quantity, .. } | Units::Box { quantity, .. } => {
-                self.pool_mut(units).take(*quantity, claim)
+                self.pool_mut(units).take(*quantity, claim);
             }
         }
     }

@@ -124,7 +124,7 @@ pub(crate) mod tests {
                 add.pickup = Some(PickupWindow { starts_at: second(9), ends_at: Timestamp(i64::MAX) });
             }),
             ("/pickup/ends_at", |add| {
-                add.pickup = Some(PickupWindow { starts_at: second(9), ends_at: second(9) })
+                add.pickup = Some(PickupWindow { starts_at: second(9), ends_at: second(9) });
             }),
             ("/price_curve", |add| {
                 add.price_curve = (0..751).map(|at| PriceStep { at: second(at), price: Money(1) }).collect();
@@ -137,7 +137,7 @@ pub(crate) mod tests {
                     [1, -1].map(|price| PriceStep { at: second(price), price: Money(price) }).into();
             }),
             ("/price_curve/1/at", |add| {
-                add.price_curve = vec![PriceStep { at: second(1), price: Money(1) }; 2]
+                add.price_curve = vec![PriceStep { at: second(1), price: Money(1) }; 2];
             }),
         ];
         for (pointer, edit) in wrong {

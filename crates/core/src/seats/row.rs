@@ -141,10 +141,10 @@ fn positions(bits: &[u64]) -> impl Iterator<Item = usize> + use<> {
 /// `target &= bits >> shift`, across words.
 fn and_shifted(target: &mut [u64], bits: &[u64], shift: usize) {
     let (whole, part) = (shift / 64, shift % 64);
-    for index in 0..target.len() {
+    for (index, target) in target.iter_mut().enumerate() {
         let low = bits.get(index + whole).copied().unwrap_or(0);
         let high = bits.get(index + whole + 1).copied().unwrap_or(0);
-        target[index] &= if part == 0 { low } else { low >> part | high << (64 - part) };
+        *target &= if part == 0 { low } else { low >> part | high << (64 - part) };
     }
 }
 
@@ -220,7 +220,7 @@ mod tests {
                         let end = start + quantity as usize;
                         let right = free_at(&picture, end);
                         let right_pair = free_at(&picture, end + 1);
-                        !(left && !left_pair) && !(right && !right_pair)
+                        (!left || left_pair) && (!right || right_pair)
                     })
                     .collect();
                 let marked = starts_without_orphan(&words, quantity);

@@ -239,7 +239,7 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
         ("forget_contact", Action::ForgetContact(ForgetContact { customer: "ann".into() })),
         ("forget_keys", Action::ForgetKeys),
     ];
-    let with_key = |index: usize| (index % 2 == 0).then_some(key);
+    let with_key = |index: usize| index.is_multiple_of(2).then_some(key);
     actions
         .into_iter()
         .enumerate()
