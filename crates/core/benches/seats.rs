@@ -314,7 +314,7 @@ fn hall_sold_at_random(percent: u32) -> Hall {
     }
     seats.truncate(seats.len() * percent as usize / 100);
     for seat in seats {
-        let command = hall.booking(SeatWish::Named(vec![named(seat.subsection, vec![seat])]));
+        let command = hall.booking(SeatWish::Named(vec![named(seat.subsection, &[seat])]));
         hall.grant(&command);
     }
     hall
@@ -324,16 +324,16 @@ fn hall_sold_at_random(percent: u32) -> Hall {
 fn checkerboard(subsections: u16, rows: u16, cols: u16) -> Hall {
     let mut hall = Hall::new(subsections, rows, cols);
     for subsection in 0..subsections {
-        let seats = all_seats(hall.event())
+        let seats: Vec<Seat> = all_seats(hall.event())
             .filter(|seat| seat.subsection == subsection && (seat.row + seat.number) % 2 == 0)
             .collect();
-        let block = BlockSeats { seats: named(subsection, seats) };
+        let block = BlockSeats { seats: named(subsection, &seats) };
         hall.grant(&without_key(Action::BlockSeats(block)));
     }
     hall
 }
 
-fn named(subsection: u16, seats: Vec<Seat>) -> SectionSeats {
+fn named(subsection: u16, seats: &[Seat]) -> SectionSeats {
     let name = |seat: &Seat| SeatName { row: seat.row, number: seat.number };
     SectionSeats { section: format!("A-{}", subsection + 1), seats: seats.iter().map(name).collect() }
 }

@@ -16,27 +16,25 @@ pub(crate) fn longest_run(words: &[u64]) -> u32 {
         return longest_run_of_word(*word);
     }
     // levels[k] marks where runs of 2^k seats start; then the longest is found bit by bit from the top.
-    let mut levels = [[0u64; ROW_WORDS_MAX]; DOUBLINGS];
+    let mut levels = [[0; ROW_WORDS_MAX]; DOUBLINGS];
     levels[0][..words.len()].copy_from_slice(words);
     if is_clear(words) {
         return 0;
     }
     let mut top = 0;
     while top + 1 < DOUBLINGS {
-        let mut next = levels[top];
-        and_shifted(&mut next[..words.len()], &levels[top][..words.len()], 1 << top);
-        if is_clear(&next[..words.len()]) {
+        let longer = both(&levels[top], &towards_left(&levels[top][..words.len()], 1 << top));
+        if is_clear(&longer) {
             break;
         }
         top += 1;
-        levels[top] = next;
+        levels[top] = longer;
     }
     let mut run = levels[top];
     let mut length = 1usize << top;
     for level in (0..top).rev() {
-        let mut longer = run;
-        and_shifted(&mut longer[..words.len()], &levels[level][..words.len()], length);
-        if !is_clear(&longer[..words.len()]) {
+        let longer = both(&run, &towards_left(&levels[level][..words.len()], length));
+        if !is_clear(&longer) {
             run = longer;
             length += 1 << level;
         }
@@ -63,8 +61,7 @@ pub(crate) fn starts(words: &[u64], quantity: u32) -> RowBits {
     let mut length = 1;
     while length < quantity {
         let step = length.min(quantity - length);
-        let shorter = bits;
-        and_shifted(&mut bits[..words.len()], &shorter[..words.len()], step as usize);
+        bits = both(&bits, &towards_left(&bits[..words.len()], step as usize));
         length += step;
     }
     bits
@@ -73,17 +70,14 @@ pub(crate) fn starts(words: &[u64], quantity: u32) -> RowBits {
 /// Those of [`starts`] that leave no single free seat beside the run.
 pub(crate) fn starts_without_orphan(words: &[u64], quantity: u32) -> RowBits {
     let mut clean = starts(words, quantity);
-    let width = words.len() * 64;
-    let free = |position: Option<usize>| {
-        position.is_some_and(|position| position < width && words[position / 64] >> (position % 64) & 1 == 1)
-    };
-    let quantity = quantity as usize;
-    for position in positions(&clean) {
-        let left_single = free(position.checked_sub(1)) && !free(position.checked_sub(2));
-        let right_single = free(Some(position + quantity)) && !free(Some(position + quantity + 1));
-        if left_single || right_single {
-            clean[position / 64] &= !(1 << (position % 64));
-        }
+    let before = towards_right(words, 1);
+    let two_before = towards_right(words, 2);
+    let after = towards_left(words, quantity as usize);
+    let two_after = towards_left(words, quantity as usize + 1);
+    for (index, clean) in clean.iter_mut().enumerate() {
+        let left_single = before[index] & !two_before[index];
+        let right_single = after[index] & !two_after[index];
+        *clean &= !(left_single | right_single);
     }
     clean
 }
@@ -138,14 +132,32 @@ fn positions(bits: &[u64]) -> impl Iterator<Item = usize> + use<> {
     })
 }
 
-/// `target &= bits >> shift`, across words.
-fn and_shifted(target: &mut [u64], bits: &[u64], shift: usize) {
-    let (whole, part) = (shift / 64, shift % 64);
-    for (index, target) in target.iter_mut().enumerate() {
-        let low = bits.get(index + whole).copied().unwrap_or(0);
-        let high = bits.get(index + whole + 1).copied().unwrap_or(0);
-        *target &= if part == 0 { low } else { low >> part | high << (64 - part) };
+/// Position `p` of the result is position `p + seats` of the row: what lies that far to the right of each seat.
+fn towards_left(words: &[u64], seats: usize) -> RowBits {
+    let (whole, part) = (seats / 64, seats % 64);
+    let word = |index: usize| words.get(index).copied().unwrap_or(0);
+    let mut moved = [0; ROW_WORDS_MAX];
+    for (index, moved) in moved.iter_mut().enumerate().take(words.len()) {
+        let (low, high) = (word(index + whole), word(index + whole + 1));
+        *moved = if part == 0 { low } else { low >> part | high << (64 - part) };
     }
+    moved
+}
+
+/// Position `p` of the result is position `p - seats` of the row, for one or two seats.
+fn towards_right(words: &[u64], seats: u32) -> RowBits {
+    let mut moved = [0; ROW_WORDS_MAX];
+    let mut carried = 0;
+    for (moved, &word) in moved.iter_mut().zip(words) {
+        *moved = word << seats | carried;
+        carried = word >> (64 - seats);
+    }
+    moved
+}
+
+/// The positions marked in both.
+fn both(one: &RowBits, other: &RowBits) -> RowBits {
+    std::array::from_fn(|index| one[index] & other[index])
 }
 
 fn is_clear(words: &[u64]) -> bool {
