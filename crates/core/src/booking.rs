@@ -190,7 +190,7 @@ impl Units {
 }
 
 /// Whether seats, in order, sit side by side in one row.
-pub(crate) fn are_adjacent(mut seats: impl Iterator<Item = Seat>) -> bool {
+fn are_adjacent(mut seats: impl Iterator<Item = Seat>) -> bool {
     let Some(mut last) = seats.next() else { return false };
     seats.all(|seat| {
         let follows =
@@ -198,4 +198,43 @@ pub(crate) fn are_adjacent(mut seats: impl Iterator<Item = Seat>) -> bool {
         last = seat;
         follows
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seats_are_adjacent_if_they_sit_side_by_side_in_one_row() {
+        let rows: [(&[(u16, u16, u16)], bool); 7] = [
+            (&[], false),
+            (&[(0, 1, 5)], true),
+            (&[(0, 1, 5), (0, 1, 6), (0, 1, 7)], true),
+            (&[(0, 1, 5), (0, 1, 7)], false),
+            (&[(0, 1, 5), (0, 2, 6)], false),
+            (&[(0, 1, 5), (1, 1, 6)], false),
+            (&[(0, 1, 5), (0, 1, 6), (0, 1, 8)], false),
+        ];
+        for (seats, adjacent) in rows {
+            let seats = seats.iter().map(|&(subsection, row, number)| Seat { subsection, row, number });
+            let claims = seats.map(|seat| SeatClaim { seat, price: Money(1) }).collect();
+            let units = Units::Event { seats: claims, areas: Box::default() };
+            let booking = Booking {
+                id: BookingId([1; 16]),
+                customer: "ann".into(),
+                status: Status::OnHold { expires_at: Timestamp(1) },
+                total_price: units.total_price(),
+                units,
+                redeem_code: RedeemCode::from_random(1),
+                created_by: Actor(0),
+                created_at: Timestamp(0),
+                payment_reference: None,
+                metadata: None,
+                version: 1,
+            };
+            assert_eq!(booking.is_adjacent(), adjacent, "{:?}", booking.units);
+            let places = Units::Box { number: 0, quantity: 1, price: Money(1) };
+            assert!(!Booking { units: places, ..booking }.is_adjacent());
+        }
+    }
 }

@@ -105,10 +105,58 @@ pub struct Slot {
     pub pool: Pool,
 }
 
+/// What a slot is, whatever the time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SlotStatus {
+    /// Has places left.
+    Active,
+    /// Has none left.
+    Full,
+    /// Closed by the operator, full or not.
+    Closed,
+}
+
+/// What to tell somebody who looks for a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SlotAvailability {
+    /// More than half is left.
+    Available,
+    /// At most half is left.
+    Limited,
+    /// Nothing is left.
+    Full,
+    /// Closed by the operator, or over.
+    Closed,
+}
+
 impl Slot {
     /// Over, at a moment.
     pub fn is_past(&self, now: Timestamp) -> bool {
         now >= self.ends_at
+    }
+
+    /// What it is, whatever the time.
+    pub fn status(&self) -> SlotStatus {
+        if self.closed {
+            SlotStatus::Closed
+        } else if self.pool.available() == 0 {
+            SlotStatus::Full
+        } else {
+            SlotStatus::Active
+        }
+    }
+
+    /// What to tell somebody who looks for a place now.
+    pub fn availability(&self, now: Timestamp) -> SlotAvailability {
+        if self.closed || self.is_past(now) {
+            SlotAvailability::Closed
+        } else if self.pool.available() == 0 {
+            SlotAvailability::Full
+        } else if u64::from(self.pool.available()) * 2 <= u64::from(self.pool.capacity) {
+            SlotAvailability::Limited
+        } else {
+            SlotAvailability::Available
+        }
     }
 }
 
@@ -234,5 +282,36 @@ impl Schedule {
         nearest.sort_by_key(|found| ((found.starts_at.0 - asked.0).abs(), found.slot));
         nearest.truncate(ALTERNATIVES_MAX);
         nearest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_says_what_is_left_of_it() {
+        let rows = [
+            (0, false, 9, SlotStatus::Active, SlotAvailability::Available),
+            (99, false, 9, SlotStatus::Active, SlotAvailability::Available),
+            (100, false, 9, SlotStatus::Active, SlotAvailability::Limited),
+            (199, false, 9, SlotStatus::Active, SlotAvailability::Limited),
+            (200, false, 9, SlotStatus::Full, SlotAvailability::Full),
+            (200, true, 9, SlotStatus::Closed, SlotAvailability::Closed),
+            (0, true, 9, SlotStatus::Closed, SlotAvailability::Closed),
+            (0, false, 10, SlotStatus::Active, SlotAvailability::Closed),
+        ];
+        for (held, closed, now, status, availability) in rows {
+            let slot = Slot {
+                starts_at: Timestamp(0),
+                ends_at: Timestamp(10),
+                end: Minute(1),
+                price: Money::ZERO,
+                closed,
+                pool: Pool { capacity: 200, held, sold: 0 },
+            };
+            let said = (slot.status(), slot.availability(Timestamp(now)));
+            assert_eq!(said, (status, availability), "{held} held, closed {closed}, at {now}");
+        }
     }
 }

@@ -185,21 +185,31 @@ pub(crate) fn check_available(event: &Event, seats: &[Seat]) -> Result<(), Refus
     Err(Refusal::SeatUnavailable { conflicts, alternatives: alternatives(event, seats) })
 }
 
-/// Refuses a pick that leaves a single seat where the rules forbid it, unless no seats of that number side by side
-/// in the subsection would avoid it.
+/// Refuses a pick that leaves a single seat where the rules forbid it.
 pub(crate) fn check_orphans(event: &Event, seats: &[Seat]) -> Result<(), Refusal> {
+    let orphans = forbidden_orphans(event, seats);
+    if orphans.is_empty() {
+        return Ok(());
+    }
+    Err(Refusal::OrphanSeat { orphans, alternatives: alternatives(event, seats) })
+}
+
+/// The single seats that a pick would leave against the rules: not those that no seats of that number side by side in
+/// the subsection would avoid.
+fn forbidden_orphans(event: &Event, seats: &[Seat]) -> Vec<Seat> {
     match event.terms.rules.orphans {
-        Orphans::Allow | Orphans::Avoid => return Ok(()),
+        Orphans::Allow | Orphans::Avoid => return Vec::new(),
         Orphans::Forbid => {}
     }
+    let mut forbidden = Vec::new();
     for picked in seats.chunk_by(|one, other| one.subsection == other.subsection) {
         let orphans = search::orphans_left(&event.seats, picked);
         let quantity = u32::try_from(picked.len()).expect("units per booking are bounded");
         if !orphans.is_empty() && search::can_avoid_orphans(&event.seats, picked[0].subsection, quantity) {
-            return Err(Refusal::OrphanSeat { orphans, alternatives: alternatives(event, seats) });
+            forbidden.extend(orphans);
         }
     }
-    Ok(())
+    forbidden
 }
 
 fn alternatives(event: &Event, seats: &[Seat]) -> Vec<SeatAlternative> {
@@ -221,6 +231,7 @@ fn alternatives(event: &Event, seats: &[Seat]) -> Vec<SeatAlternative> {
     };
     let found = search::alternatives(&event.seats, seats[0], &wish).into_iter();
     found
+        .filter(|pick| forbidden_orphans(event, &pick.seats).is_empty())
         .map(|pick| SeatAlternative {
             total_price: pick.seats.iter().map(|&seat| event.seat_price(seat)).sum(),
             adjacent: pick.adjacent,

@@ -125,6 +125,14 @@ fn named_seats_table() -> Reached {
     // The seats of both bookings left of it are taken together: no orphan of this booking's making.
     strict.row(book("b5", "cy").seats("A-1", "1-3 1-4 1-5"), "on hold A-1 1-3,1-4,1-5 for 3000 until 900");
     strict.shows("A-1 hhhhh .....\nA-2 hhh");
+    // What the rule would refuse is not offered either: the largest runs apart would leave the same single seat.
+    let mut apart = Scene::of(
+        hall(&[("A-1", 1, 5), ("B-1", 1, 8)])
+            .with_rules(rules(|rules| rules.orphans = Some(Orphans::Forbid))),
+    );
+    apart.row(block("B-1", "1-5"), "event Open: 12 free, 0 held, 0 sold, 1 blocked");
+    let eight = book("b1", "ann").seats("A-1", "1-1 1-2 1-3 1-4 1-5").seats("B-1", "1-1 1-2 1-3");
+    apart.row(eight, "ORPHAN_SEAT B-1 1-4");
     let avoiding = one_section(1, 5).with_rules(rules(|rules| rules.orphans = Some(Orphans::Avoid)));
     Scene::of(avoiding).row(book("b1", "ann").seats("A-1", "1-2"), "on hold A-1 1-2 for 1000 until 900");
     reached.refusals.extend(strict.reached.refusals);
