@@ -206,7 +206,8 @@ mod tests {
 
     #[test]
     fn seats_are_adjacent_if_they_sit_side_by_side_in_one_row() {
-        let rows: [(&[(u16, u16, u16)], bool); 7] = [
+        type Row = (&'static [(u16, u16, u16)], bool);
+        let rows: [Row; 7] = [
             (&[], false),
             (&[(0, 1, 5)], true),
             (&[(0, 1, 5), (0, 1, 6), (0, 1, 7)], true),

@@ -232,7 +232,10 @@ impl Inventory {
                 }
             }
             Change::SeatsBlocked(seats) => {
-                self.event_mut().transfer(seats, SeatState::Available, SeatState::Blocked);
+                let clock = self.clock;
+                let event = self.event_mut();
+                event.transfer(seats, SeatState::Available, SeatState::Blocked);
+                event.note_sale(clock);
             }
             Change::SeatsUnblocked(seats) => {
                 self.event_mut().transfer(seats, SeatState::Blocked, SeatState::Available);

@@ -11,7 +11,8 @@ use crate::time::{SlotId, Timestamp};
 
 /// A refusal by the rules, with what the caller needs to do better next time.
 ///
-/// The variants stand in the order of the checks: of two reasons that hold, the earlier is given.
+/// The variants stand in the order of the checks: of two reasons that hold, the earlier is given. Only what cannot be
+/// judged without the inventory (a patch of its terms, the number of seats of a move) is refused as invalid later.
 /// [`Refusal::code`] is the error code of the API.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, strum::EnumDiscriminants)]
 #[strum_discriminants(
@@ -21,6 +22,10 @@ use crate::time::{SlotId, Timestamp};
     strum(serialize_all = "SCREAMING_SNAKE_CASE")
 )]
 pub enum Refusal {
+    /// The key was used for another request.
+    IdempotencyKeyReused,
+    /// The inventory demands an idempotency key on bookings.
+    IdempotencyKeyRequired,
     /// A value that no state of the inventory could accept.
     InvalidRequest {
         /// JSON pointer to the value.
@@ -28,10 +33,6 @@ pub enum Refusal {
         /// What it must be.
         message: String,
     },
-    /// The inventory demands an idempotency key on bookings.
-    IdempotencyKeyRequired,
-    /// The key was used for another request.
-    IdempotencyKeyReused,
     /// The event was never created.
     EventNotFound,
     /// The schedule was never created.

@@ -1,2 +1,47 @@
-//! Chores of the repository.
-fn main() {}
+//! Chores of the repository: `cargo xtask <command>`.
+#![expect(clippy::print_stdout, reason = "printing is what these commands are for")]
+
+mod error;
+mod lint;
+mod planted_bugs;
+mod sources;
+mod step;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+use error::Error;
+
+const USAGE: &str = "usage: cargo xtask <command>
+
+  test                                  everything that must pass, in one go
+  lint                                  formatting, clippy, tidy and the licences and sources of dependencies
+  tidy                                  the structural rules of the repository
+  planted-bugs [--list] [--only NAME]   puts known bugs into the core, one by one: the tests must notice each
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match arguments.as_slice() {
+        ["test"] => test::run(),
+        ["lint"] => lint::run(),
+        ["tidy"] => tidy::run(),
+        ["planted-bugs"] => planted_bugs::run(None),
+        ["planted-bugs", "--list"] => planted_bugs::list(),
+        ["planted-bugs", "--only", name] => planted_bugs::run(Some(name)),
+        ["help" | "--help" | "-h"] => {
+            print!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        [..] => Err(Error::new(format!("no such command: {arguments:?}\n\n{USAGE}"))),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

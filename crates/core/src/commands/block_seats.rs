@@ -31,7 +31,7 @@ impl BlockSeats {
 pub(crate) mod tests {
     use super::*;
     use crate::command::Action;
-    use crate::testing::{Reached, Scene, block, book, confirm, hall};
+    use crate::testing::{Reached, Scene, block, book, confirm, hall, second};
 
     #[test]
     fn seats_are_blocked_or_refused() {
@@ -61,6 +61,12 @@ pub(crate) mod tests {
         scene
             .row(block("A-1", "1-3 1-4 1-5"), "SEAT_UNAVAILABLE A-1 1-3 Held, A-1 1-4 Sold, A-1 1-5 Blocked");
         scene.shows("A-1 hxhsx\nA-2 ..");
+        // Whoever blocks the last free seat of a hall makes it sold out.
+        let mut small = Scene::of(hall(&[("A-1", 1, 2)]));
+        small.at(5).row(book("b1", "ann").best(1).paid(), "confirmed A-1 1-1 for 1000");
+        small.at(6).row(block("A-1", "1-2"), "event Open: 0 free, 0 held, 1 sold, 1 blocked");
+        let sellout = small.inventory.event().unwrap().sellout;
+        assert_eq!((sellout.first_sale_at, sellout.sold_out_at), (Some(second(5)), Some(second(6))));
         // More seats than one booking could have are blocked all the same; nothing is offered instead of so many.
         let mut large = Scene::of(hall(&[("A-1", 2, 1_000)]));
         let names = |row: u16, count: u16| {

@@ -82,7 +82,9 @@ impl Move {
                     best_seats(event, best)?
                 }
             };
-            Ok(event.priced(&found))
+            // Whoever stays where they are keeps the price they have.
+            let stays = found.iter().eq(seats.iter().map(|claim| &claim.seat));
+            Ok(if stays { seats.clone() } else { event.priced(&found) })
         })??;
         Ok(Units::Event { seats: claims, areas: areas.clone() })
     }
@@ -124,7 +126,8 @@ fn other_slot(
 pub(crate) mod tests {
     use super::*;
     use crate::command::Action;
-    use crate::commands::PatchSlot;
+    use crate::commands::{PatchEvent, PatchSlot};
+    use crate::money::Money;
     use crate::rules::{Orphans, RulesPatch};
     use crate::testing::{
         Reached, Scene, add_box, bakery, block, book, cancel, confirm, hall, id, move_to, museum,
@@ -168,6 +171,16 @@ pub(crate) mod tests {
             "on hold A-1 1-2,1-3 + standing x1 for 2500 until 900, +0",
         );
         assert_eq!(scene.inventory.booking(id("b1")).unwrap().version, 2);
+        let dearer =
+            PatchEvent { section_prices: vec![("A".to_owned(), Money(1_200))], ..PatchEvent::default() };
+        scene.row(Action::PatchEvent(Box::new(dearer)), "event Open: 12 free, 4 held, 0 sold, 0 blocked");
+        scene.row(
+            move_to("b1", to("A-1", "1-3 1-2")),
+            "on hold A-1 1-2,1-3 + standing x1 for 2500 until 900, +0",
+        );
+        let as_before =
+            PatchEvent { section_prices: vec![("A".to_owned(), Money(1_000))], ..PatchEvent::default() };
+        scene.row(Action::PatchEvent(Box::new(as_before)), "event Open: 12 free, 4 held, 0 sold, 0 blocked");
         scene.row(
             move_to("b1", to("A-1", "1-3 1-4")),
             "SEAT_UNAVAILABLE A-1 1-4 Held; or A-1 1-2,1-3 for 2000; or A-1 2-3,2-4 for 2000; or B-1 1-1,1-2 for 4000",

@@ -161,6 +161,7 @@ fn rules(setup: &RuleSetup) -> RulesPatch {
     RulesPatch {
         hold_ttl_seconds: Some([300, 60, 900, 20, 5][usize::from(setup.hold_ttl)]),
         max_hold_seconds: [None, Some(120), None, Some(300), Some(30)][usize::from(setup.hold_ttl)],
+        max_units_per_booking: setup.big_bookings.then_some(100),
         max_units_per_customer: setup.units_per_customer.map(|units| Some(units.into())),
         max_active_bookings_per_customer: Some(setup.active_per_customer.map(u32::from)),
         orphans: Some(orphans(setup.orphans)),
@@ -168,7 +169,6 @@ fn rules(setup: &RuleSetup) -> RulesPatch {
         late_payment: Some(late_payment(setup.late_payment)),
         tickets: Some(ticket_rule(setup.registered_tickets)),
         require_idempotency_key: Some(setup.require_key),
-        ..RulesPatch::default()
     }
 }
 

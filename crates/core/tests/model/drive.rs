@@ -200,9 +200,10 @@ impl Drive<'_> {
             return Ok(());
         }
         ensure!(ended == Some(before + 1), "after batch {before} comes {ended:?}");
-        let changes = codec::decode_changes(&codec::encode_changes(&self.changes));
-        ensure!(changes.as_ref() == Ok(&self.changes), "the changes do not survive their bytes");
-        self.replica.replay(&self.changes);
+        let bytes = codec::encode_changes(&self.changes);
+        let decoded = codec::decode_changes(&bytes).map_err(|error| error.to_string())?;
+        ensure!(decoded == self.changes, "the changes do not survive their bytes");
+        self.replica.replay(&decoded);
         ensure!(self.replica == self.live, "the replayed journal gives another state");
         self.changes.clear();
         Ok(())
@@ -251,7 +252,7 @@ impl Drive<'_> {
                 }
             }
             Outcome::Refused(refusal) => {
-                *tally.refused.entry(RefusalCode::from(&**refusal)).or_default() += 1
+                *tally.refused.entry(RefusalCode::from(&**refusal)).or_default() += 1;
             }
         }
     }

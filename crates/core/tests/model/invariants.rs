@@ -7,7 +7,6 @@ use boxoffice_core::booking::{Booking, Status, Units};
 use boxoffice_core::event::Event;
 use boxoffice_core::ids::BookingId;
 use boxoffice_core::inventory::{Inventory, Stock};
-use boxoffice_core::outcome::Grant;
 use boxoffice_core::pool::Pool;
 use boxoffice_core::schedule::{Schedule, TicketUse};
 use boxoffice_core::seats::{Counts, Seat, SeatState};
@@ -191,10 +190,7 @@ fn check_deadlines(inventory: &Inventory) -> Result<(), String> {
     }
     holds.sort();
     ensure!(inventory.deadlines().eq(holds.iter().copied()), "the deadlines are not those of {holds:?}");
-    if let Some((first, _)) = holds.first() {
-        let next = inventory.next_deadline();
-        ensure!(next.is_some_and(|next| next <= *first), "woken at {next:?}, after a hold ended");
-    }
+
     Ok(())
 }
 
@@ -252,6 +248,10 @@ pub(crate) fn check_same(inventory: &Inventory, model: &Model) -> Result<(), Str
                 let (state, expected) = (event.seats.state(*seat), model.state_of(owner));
                 ensure!(state == expected, "{seat:?} is {state:?} instead of {expected:?}");
             }
+            let prices = event.sections.iter().map(|section| section.price);
+            ensure!(prices.eq(hall.sections.iter().map(|section| section.price)), "other prices of sections");
+            let prices = event.areas.iter().map(|area| area.price);
+            ensure!(prices.eq(hall.areas.iter().map(|area| area.price)), "other prices of areas");
             ensure!(event.sellout == hall.sellout, "{:?} instead of {:?}", event.sellout, hall.sellout);
         }
         (Some(Stock::Schedule(schedule)), ModelStock::Schedule(calendar)) => {
@@ -271,8 +271,11 @@ pub(crate) fn check_same(inventory: &Inventory, model: &Model) -> Result<(), Str
         }
         _ => return Err("an inventory of another kind".to_owned()),
     }
-    if let (Some(summary), ModelStock::Shop(_)) = (inventory.summary(), &model.stock) {
-        ensure!(Grant::Inventory(Arc::new(summary)) == model.summary(), "another summary");
-    }
+    let due = model.next_due();
+    let woken = inventory.next_deadline();
+    ensure!(
+        due.is_none_or(|due| woken.is_some_and(|woken| woken <= due)),
+        "woken at {woken:?}, but due at {due:?}"
+    );
     Ok(())
 }

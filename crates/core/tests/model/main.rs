@@ -12,7 +12,6 @@ mod translate;
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
 use boxoffice_core::command::ActionKind;
@@ -37,10 +36,7 @@ fn the_core_does_what_a_naive_model_does() {
     let started = Instant::now();
     let cases = match quietly(|| search(seed, commands, &tally)) {
         Ok(cases) => cases,
-        Err((reason, scenario)) => {
-            tell(&scenario);
-            panic!("seed {seed}: {reason}");
-        }
+        Err(scenario) => panic!("seed {seed}: {}", told_failure(&scenario)),
     };
     let tally = tally.into_inner();
     eprintln!("model: seed {seed}, cases {cases}, commands {}, {:.1?}", tally.commands, started.elapsed());
@@ -50,8 +46,8 @@ fn the_core_does_what_a_naive_model_does() {
     }
 }
 
-/// Runs scenarios until so many commands were sent; a failure comes back as small as it could be made.
-fn search(seed: u64, commands: u64, tally: &RefCell<Tally>) -> Result<u64, (String, Scenario)> {
+/// Runs scenarios until so many commands were sent; one that fails comes back as small as it could be made.
+fn search(seed: u64, commands: u64, tally: &RefCell<Tally>) -> Result<u64, Scenario> {
     let config = Config {
         failure_persistence: None,
         max_shrink_iters: u32::MAX,
@@ -70,50 +66,68 @@ fn search(seed: u64, commands: u64, tally: &RefCell<Tally>) -> Result<u64, (Stri
         });
         match result {
             Ok(_) => cases += 1,
-            Err(TestError::Fail(reason, scenario)) => return Err((reason.to_string(), scenario)),
+            Err(TestError::Fail(_, scenario)) => return Err(without_idle_steps(scenario)),
             Err(TestError::Abort(reason)) => panic!("no scenario: {reason}"),
         }
     }
     Ok(cases)
 }
 
-/// Runs something that may panic many times while a failure is made smaller; only the last panic is told.
+/// Leaves out every step that the failure can do without: proptest tries each only once.
+fn without_idle_steps(mut scenario: Scenario) -> Scenario {
+    loop {
+        let steps = scenario.steps.len();
+        for at in (0..steps).rev() {
+            let mut shorter = scenario.clone();
+            shorter.steps.remove(at);
+            if failure(&shorter, false).is_some() {
+                scenario = shorter;
+            }
+        }
+        if scenario.steps.len() == steps {
+            return scenario;
+        }
+    }
+}
+
+/// Why a scenario fails, if it does.
+fn failure(scenario: &Scenario, told: bool) -> Option<String> {
+    let run = || drive::run(scenario, &mut Tally::default(), told);
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(result) => result.err(),
+        Err(_) => Some("the core, or the model, panicked".to_owned()),
+    }
+}
+
+/// Runs something that may panic many times while a failure is made smaller, without a word.
 fn quietly<T>(run: impl FnOnce() -> T) -> T {
-    let last = Arc::new(Mutex::new(None));
-    let heard = Arc::clone(&last);
     let loud = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        *heard.lock().expect("no panic in here") = Some(panic.to_string());
-    }));
+    std::panic::set_hook(Box::new(|_| {}));
     let result = run();
     std::panic::set_hook(loud);
-    if let Some(panic) = last.lock().expect("no panic in here").take() {
-        eprintln!("model: {panic}");
-    }
     result
 }
 
-/// Prints the steps of a scenario, then its commands and answers up to the failure.
-fn tell(scenario: &Scenario) {
+/// Prints the steps of a scenario that fails, then its commands and answers, and says why it does.
+fn told_failure(scenario: &Scenario) -> String {
     eprintln!("model: the core and the model disagree about {:?}", scenario.setup);
     for step in &scenario.steps {
         eprintln!("model:   {step:?}");
     }
-    let mut tally = Tally::default();
-    // It ends in the failure that is reported anyway.
-    drop(catch_unwind(AssertUnwindSafe(|| drive::run(scenario, &mut tally, true))));
+    failure(scenario, true).unwrap_or_else(|| "it does not fail again".to_owned())
 }
 
 fn report(tally: &Tally) {
     let percent = |part: u64| part * 100 / tally.commands.max(1);
     eprintln!(
-        "model: {} % granted, {} replayed, {} expired, {} revived ({} elsewhere), {} best available apart",
+        "model: {} % granted, {} replayed, {} expired, {} revived ({} elsewhere), {} best available apart, {} sold out",
         percent(tally.granted),
         tally.replayed,
         tally.expired,
         tally.revived,
         tally.revived_elsewhere,
         tally.best_apart,
+        tally.sold_out,
     );
     for (action, (granted, all)) in &tally.actions {
         eprintln!("model:   {action:?}: {granted} of {all} granted");

@@ -30,6 +30,7 @@ pub(crate) struct RuleSetup {
     pub(crate) units_per_customer: Option<u8>,
     pub(crate) active_per_customer: Option<u8>,
     pub(crate) require_key: bool,
+    pub(crate) big_bookings: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -194,12 +195,29 @@ pub(crate) struct BookOp {
 
 #[derive(Debug, Clone)]
 pub(crate) enum WantOp {
-    Named { runs: Vec<Run>, areas: Vec<(u8, u8)> },
-    Best { best: BestOp, areas: Vec<(u8, u8)> },
+    Named {
+        runs: Vec<Run>,
+        areas: Vec<(u8, u8)>,
+    },
+    Best {
+        best: BestOp,
+        areas: Vec<(u8, u8)>,
+    },
+    /// By name, the seats that best available would give.
+    NamedBest(BestOp),
     Areas(Vec<(u8, u8)>),
-    Places { slot: u8, quantity: u8 },
-    Tickets { slot: u8, tickets: Vec<u8> },
-    Box { number: u8, quantity: u8 },
+    Places {
+        slot: u8,
+        quantity: u8,
+    },
+    Tickets {
+        slot: u8,
+        tickets: Vec<u8>,
+    },
+    Box {
+        number: u8,
+        quantity: u8,
+    },
 }
 
 /// Seats side by side, or every other one.
@@ -299,7 +317,7 @@ fn scenario(stock: BoxedStrategy<StockSetup>, op: BoxedStrategy<Op>) -> BoxedStr
 
 fn rules() -> impl Strategy<Value = RuleSetup> {
     let limits = (weighted(0.25, 4..20u8), weighted(0.25, 1..4u8));
-    let switches = (any::<bool>(), any::<bool>(), prop::bool::weighted(0.04));
+    let switches = (any::<bool>(), any::<bool>(), prop::bool::weighted(0.04), prop::bool::weighted(0.2));
     (0..5u8, 0..3u8, 0..3u8, limits, switches).prop_map(
         |(hold_ttl, orphans, late_payment, (units_per_customer, active_per_customer), switches)| RuleSetup {
             hold_ttl,
@@ -310,6 +328,7 @@ fn rules() -> impl Strategy<Value = RuleSetup> {
             units_per_customer,
             active_per_customer,
             require_key: switches.2,
+            big_bookings: switches.3,
         },
     )
 }
@@ -317,10 +336,15 @@ fn rules() -> impl Strategy<Value = RuleSetup> {
 fn events() -> impl Strategy<Value = StockSetup> {
     let blocked = || prop_oneof![3 => vec((0..4u8, 0..12u8), 0..3), 1 => vec((0..4u8, 0..70u8), 0..6)];
     let small = (1..4u8, 1..10u8, blocked());
-    let wide = (1..3u8, 60..72u8, blocked());
+    let wide = (1..3u8, prop_oneof![3 => 60..72u8, 1 => 120..136u8], blocked());
     let rectangle = prop_oneof![12 => small.boxed(), 2 => wide.boxed()]
         .prop_map(|(rows, cols, blocked)| Rectangle { rows, cols, blocked });
-    (vec(vec(rectangle, 1..3), 1..4), vec(1..7u8, 0..3))
+    let areas = prop_oneof![1 => vec(1..9u8, 0..1), 11 => vec(1..9u8, 1..3)];
+    let halls = (vec(vec(rectangle, 1..3), 1..4), areas);
+    // Sold out soon.
+    let seat = (1..3u8, 1..4u8).prop_map(|(rows, cols)| Rectangle { rows, cols, blocked: Vec::new() });
+    let rooms = (vec(vec(seat, 1..2), 1..3), vec(1..3u8, 0..2));
+    prop_oneof![3 => halls.boxed(), 1 => rooms.boxed()]
         .prop_map(|(sections, areas)| StockSetup::Event { sections, areas })
 }
 
@@ -351,7 +375,7 @@ fn window() -> impl Strategy<Value = WindowSetup> {
 }
 
 fn step(op: BoxedStrategy<Op>) -> impl Strategy<Value = Step> {
-    let key = weighted(0.3, (0..120u8, 0..30u8).prop_map(|(number, keep)| Key { number, keep }));
+    let key = weighted(0.3, (0..120u8, 0..100u8).prop_map(|(number, keep)| Key { number, keep }));
     (pause(), 0..3u8, key, op, prop::bool::weighted(0.4)).prop_map(|(pause, by, key, op, ends_batch)| Step {
         pause,
         by,
@@ -400,7 +424,7 @@ fn schedule_ops() -> impl Strategy<Value = Op> {
     prop_oneof![
         60 => with_bookings(schedule_wants().boxed()),
         5 => moves((0..16u8).prop_map(MoveOp::Slot).boxed()),
-        1 => (0..7u8, window()).prop_map(|(day, window)| Op::AddSlot { day, window }),
+        2 => (0..7u8, window()).prop_map(|(day, window)| Op::AddSlot { day, window }),
         2 => (0..16u8, closed(), weighted(0.6, 0..10u8))
             .prop_map(|(slot, closed, capacity)| Op::PatchSlot { slot, closed, capacity }),
         1 => (0..16u8).prop_map(Op::DeleteSlot),
@@ -441,7 +465,7 @@ fn with_bookings(want: BoxedStrategy<WantOp>) -> BoxedStrategy<Op> {
         9 => (payable, 0..20u8, 0..6u8)
             .prop_map(|(target, reference, late)| Op::Confirm { target, reference, late }),
         4 => (on_hold(), 0..12u8).prop_map(|(target, seconds)| Op::Extend { target, seconds }),
-        9 => (target(Target::Active), 0..30u8).prop_map(|(target, reason)| Op::Cancel { target, reason }),
+        6 => (target(Target::Active), 0..30u8).prop_map(|(target, reason)| Op::Cancel { target, reason }),
         4 => (target(Target::Confirmed), code).prop_map(|(target, code)| Op::Redeem { target, code }),
         1 => Just(Op::Expire),
         1 => (0..5u8).prop_map(Op::ForgetContact),
@@ -476,7 +500,7 @@ fn areas(least: usize) -> impl Strategy<Value = Vec<(u8, u8)>> {
 }
 
 fn run() -> impl Strategy<Value = Run> {
-    let position = (0..6u8, 0..4u8, prop_oneof![5 => 0..10u8, 1 => 55..72u8]);
+    let position = (0..6u8, 0..4u8, prop_oneof![15 => 0..10u8, 3 => 55..72u8, 1 => 118..136u8]);
     let length = prop_oneof![30 => 1..4u8, 2 => 4..8u8, 1 => 0..1u8];
     (position, length, prop::bool::weighted(0.1)).prop_map(|((subsection, row, start), length, gaps)| Run {
         subsection,
@@ -488,7 +512,7 @@ fn run() -> impl Strategy<Value = Run> {
 }
 
 fn best() -> impl Strategy<Value = BestOp> {
-    let quantity = prop_oneof![30 => 1..6u8, 6 => 6..11u8, 1 => 0..13u8];
+    let quantity = prop_oneof![60 => 1..6u8, 12 => 6..11u8, 2 => 0..13u8, 3 => 40..100u8];
     (quantity, 0..14u8, prop::bool::weighted(0.25)).prop_map(|(quantity, section, required)| BestOp {
         quantity,
         section,
@@ -501,6 +525,7 @@ fn event_wants() -> impl Strategy<Value = WantOp> {
     prop_oneof![
         8 => (runs, areas(0)).prop_map(|(runs, areas)| WantOp::Named { runs, areas }),
         8 => (best(), areas(0)).prop_map(|(best, areas)| WantOp::Best { best, areas }),
+        3 => best().prop_map(WantOp::NamedBest),
         3 => areas(1).prop_map(WantOp::Areas),
     ]
 }
@@ -540,7 +565,8 @@ fn patterns() -> impl Strategy<Value = PatternOp> {
 
 fn shop_wants() -> impl Strategy<Value = WantOp> {
     let quantity = prop_oneof![30 => 1..4u8, 3 => 4..10u8, 1 => 0..13u8];
-    (0..4u8, quantity).prop_map(|(number, quantity)| WantOp::Box { number, quantity })
+    let number = prop_oneof![30 => 0..4u8, 1 => 4..5u8];
+    (number, quantity).prop_map(|(number, quantity)| WantOp::Box { number, quantity })
 }
 
 fn pickup() -> impl Strategy<Value = Option<(u8, u8)>> {

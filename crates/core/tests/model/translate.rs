@@ -15,6 +15,7 @@ use boxoffice_core::memory::KeyDigest;
 use boxoffice_core::money::{Money, PriceStep};
 use boxoffice_core::rules::{InventoryStatus, RulesPatch, SalesWindow, TermsPatch};
 use boxoffice_core::schedule::Ticket;
+use boxoffice_core::seats::Seat;
 use boxoffice_core::shop::PickupWindow;
 use boxoffice_core::time::{Date, Minute, SlotId, Timestamp};
 
@@ -84,8 +85,8 @@ impl Translator {
     /// Every command is another request, unless it is sent again.
     fn idempotency(&self, key: Key) -> Idempotency {
         let keep_seconds = match key.keep {
-            28 => 0,
-            29 => 30 * 86_400 + 1,
+            98 => 0,
+            99 => 30 * 86_400 + 1,
             keep => [60, 1, 600, 7_200][usize::from(keep % 4)],
         };
         Idempotency { key: KeyDigest([key.number; 16]), fingerprint: self.sent.len() as u64, keep_seconds }
@@ -202,7 +203,9 @@ impl Translator {
                 Action::PatchSchedule(Box::new(PatchSchedule { terms: TermsPatch::default(), pattern }))
             }
             Op::AddBox(new) => Action::AddBox(Box::new(add_box(new, now))),
-            Op::PatchBox { number, change } => Action::PatchBox(Box::new(patch_box(*number, change, now))),
+            Op::PatchBox { number, change } => {
+                Action::PatchBox(Box::new(patch_box(box_of(*number, model), change, now)))
+            }
             Op::ImportTickets(tickets) => {
                 let ticket = |(number, kind): &(u8, u8)| {
                     let expires_at = match kind {
@@ -323,17 +326,24 @@ fn seats_of(run: Run, hall: Option<&Hall>) -> SectionSeats {
 /// So many seats one after the other, from the start of a run on.
 fn seats_from(run: Run, count: usize, hall: &Hall) -> Vec<SectionSeats> {
     let first = seats_of(Run { length: 1, gaps: false, ..run }, Some(hall));
-    let mut seats: Vec<SectionSeats> = Vec::new();
+    if first.section == "Z-1" {
+        return Vec::new();
+    }
     let from_first = hall.seats.keys().cycle().skip_while(|seat| {
         let address = &hall.subsections[usize::from(seat.subsection)].address;
         (address, seat.row, seat.number) != (&first.section, first.seats[0].row, first.seats[0].number)
     });
-    let from_first: Vec<_> = if first.section == "Z-1" { vec![] } else { from_first.take(count).collect() };
-    for seat in from_first {
-        let section = hall.subsections[usize::from(seat.subsection)].address.clone();
-        seats.push(SectionSeats { section, seats: vec![SeatName { row: seat.row, number: seat.number }] });
-    }
-    seats
+    let seats: Vec<Seat> = from_first.take(count).copied().collect();
+    groups_of(&seats, hall)
+}
+
+/// The names of seats.
+fn groups_of(seats: &[Seat], hall: &Hall) -> Vec<SectionSeats> {
+    let group = |seats: &[Seat]| SectionSeats {
+        section: hall.subsections[usize::from(seats[0].subsection)].address.clone(),
+        seats: seats.iter().map(|seat| SeatName { row: seat.row, number: seat.number }).collect(),
+    };
+    seats.chunk_by(|one, next| one.subsection == next.subsection).map(group).collect()
 }
 
 fn best_of(best: BestOp, hall: Option<&Hall>) -> BestAvailable {
@@ -367,6 +377,12 @@ fn want(op: &WantOp, model: &Model) -> Want {
         WantOp::Best { best, areas: standing } => {
             Want::Event { seats: SeatWish::Best(best_of(*best, hall(model))), areas: areas(standing) }
         }
+        WantOp::NamedBest(best) => {
+            let seats =
+                hall(model).and_then(|hall| hall.best(&best_of(*best, Some(hall)), &model.rules()).ok());
+            let groups = hall(model).map(|hall| groups_of(&seats.unwrap_or_default(), hall));
+            Want::Event { seats: SeatWish::Named(groups.unwrap_or_default()), areas: Vec::new() }
+        }
         WantOp::Areas(standing) => Want::Event { seats: SeatWish::None, areas: areas(standing) },
         WantOp::Places { slot, quantity } => Want::Slot {
             slot: slot_of(*slot, model, model.clock),
@@ -377,7 +393,7 @@ fn want(op: &WantOp, model: &Model) -> Want {
             Want::Slot { slot: slot_of(*slot, model, model.clock), places: Places::Tickets(tickets) }
         }
         WantOp::Box { number, quantity } => {
-            Want::Box { id: format!("box{number}").into(), quantity: (*quantity).into() }
+            Want::Box { id: box_of(*number, model), quantity: (*quantity).into() }
         }
     }
 }
@@ -416,6 +432,16 @@ fn slot_of(choice: u8, model: &Model, now: Timestamp) -> SlotId {
         15 => unknown,
         14 => nth(true, 2),
         other => nth(false, other % 7),
+    }
+}
+
+/// One of the boxes there are; the fifth is never there.
+fn box_of(number: u8, model: &Model) -> Arc<str> {
+    match &model.stock {
+        Stock::Shop(shelves) if number < 4 && !shelves.is_empty() => {
+            Arc::clone(&shelves[usize::from(number) % shelves.len()].id)
+        }
+        _ => "box9".into(),
     }
 }
 
@@ -508,8 +534,7 @@ pub(crate) fn add_box(new: &BoxOp, now: Timestamp) -> AddBox {
     }
 }
 
-fn patch_box(number: u8, change: &BoxChange, now: Timestamp) -> PatchBox {
-    let id = format!("box{number}").into();
+fn patch_box(id: Arc<str>, change: &BoxChange, now: Timestamp) -> PatchBox {
     let mut patch =
         PatchBox { id, closed: None, quantity: None, price: None, pickup: None, price_curve: None };
     match change {

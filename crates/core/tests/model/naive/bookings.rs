@@ -14,7 +14,7 @@ use boxoffice_core::rules::{InventoryStatus, LatePayment};
 use boxoffice_core::seats::Seat;
 use boxoffice_core::time::Timestamp;
 
-use super::{Customer, Decided, Hall, Model, Stock, form, invalid, later, number_of, refuse, refuse_if};
+use super::{Customer, Decided, Hall, Model, form, invalid, later, number_of, refuse, refuse_if};
 
 fn is_active(booking: &Booking) -> bool {
     matches!(booking.status, Status::OnHold { .. } | Status::Confirmed { .. })
@@ -340,7 +340,10 @@ impl Model {
                     hall.seats.insert(claim.seat, super::Owner::Nobody);
                 }
                 let found = self.other_seats(&hall, seats.len(), &moving.to)?;
-                Units::Event { seats: hall.priced(&found), areas: areas.clone() }
+                // Whoever stays keeps the old price.
+                let stays = seats.iter().all(|claim| found.contains(&claim.seat));
+                let seats = if stays { seats.clone() } else { hall.priced(&found) };
+                Units::Event { seats, areas: areas.clone() }
             }
             _ => return refuse(Refusal::NotMovable),
         };
@@ -421,31 +424,5 @@ impl Model {
             number += 1;
         }
         RedeemCode::from_random(number)
-    }
-
-    /// When something happens by itself or stops being allowed, in order: moments worth being near.
-    pub(crate) fn moments(&self) -> Vec<Timestamp> {
-        let mut moments: Vec<Timestamp> = self.keys.values().map(|kept| kept.keep_until).collect();
-        for booking in self.bookings.values() {
-            if let Status::OnHold { expires_at } = booking.status {
-                moments.push(expires_at);
-            }
-        }
-        let sales = self.terms.as_ref().map(|terms| terms.sales).unwrap_or_default();
-        moments.extend(sales.opens_at);
-        moments.extend(sales.closes_at);
-        match &self.stock {
-            Stock::Nothing | Stock::Event(_) => {}
-            Stock::Schedule(calendar) => calendar.add_moments(&mut moments),
-            Stock::Shop(shelves) => {
-                for shelf in shelves {
-                    moments.extend(shelf.pickup.map(|pickup| pickup.ends_at));
-                    moments.extend(shelf.price_curve.iter().map(|step| step.at));
-                }
-            }
-        }
-        moments.sort();
-        moments.dedup();
-        moments
     }
 }

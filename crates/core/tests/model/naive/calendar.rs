@@ -121,12 +121,6 @@ impl Calendar {
         ScheduleSummary { terms, timezone: self.timezone.clone(), pattern: self.pattern.clone() }
     }
 
-    pub(super) fn add_moments(&self, moments: &mut Vec<Timestamp>) {
-        moments.extend(self.slots.values().map(|slot| slot.ends_at));
-        moments.extend(self.tickets.values().filter_map(|ticket| ticket.expires_at));
-        moments.push(moment_of(days_after(self.rolled_through, 2 - i32::from(self.pattern.days)), Minute(0)));
-    }
-
     fn roll(&mut self, now: Timestamp) {
         let today = date_of(now);
         let oldest = days_after(today, -i32::from(self.pattern.keep_past_days));

@@ -20,6 +20,10 @@ pub(super) fn check_number(number: u32, most: u32) -> Decided<()> {
     require(number >= 1 && number <= most)
 }
 
+pub(super) fn check_some<T>(list: &[T]) -> Decided<()> {
+    require(!list.is_empty())
+}
+
 pub(super) fn check_price(price: Money) -> Decided<()> {
     require(price.0 >= 0 && price.0 <= 1_000_000_000_000)
 }
@@ -49,7 +53,7 @@ pub(super) fn new_terms(
     rules: RulesPatch,
 ) -> Decided<Terms> {
     check_slug(id)?;
-    require(currency.0.iter().all(|letter| (b'A'..=b'Z').contains(letter)))?;
+    require(currency.0.iter().all(u8::is_ascii_uppercase))?;
     let minutes = match kind {
         InventoryKind::Event => 15,
         InventoryKind::Schedule => 10,

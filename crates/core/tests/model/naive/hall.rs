@@ -15,7 +15,7 @@ use boxoffice_core::rules::{Orphans, Prefer, Rules, Terms};
 use boxoffice_core::seats::{Counts, Seat, SeatState};
 use boxoffice_core::time::Timestamp;
 
-use super::{Asked, Decided, Model, No, Stock, refuse};
+use super::{Asked, Decided, Model, No, Stock, form, refuse};
 
 /// Whose a unit is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -193,7 +193,7 @@ impl Hall {
         }
     }
 
-    pub(super) fn best(&self, best: &BestAvailable, rules: &Rules) -> Decided<Vec<Seat>> {
+    pub(crate) fn best(&self, best: &BestAvailable, rules: &Rules) -> Decided<Vec<Seat>> {
         let allowed = self.allowed(best.section.as_deref())?;
         let quantity = best.quantity as usize;
         // The first subsection where they sit together.
@@ -292,15 +292,18 @@ impl Hall {
         if rules.orphans != Orphans::Forbid {
             return Ok(());
         }
+        let mut orphans = Vec::new();
         for subsection in 0..index(self.subsections.len()) {
             let group: Vec<Seat> =
                 seats.iter().copied().filter(|seat| seat.subsection == subsection).collect();
-            let orphans = self.orphans_of(&group);
-            if !orphans.is_empty() && self.can_seat(subsection, group.len()).1 {
-                return Err(self.no(Refusal::OrphanSeat { orphans, alternatives: Vec::new() }, seats));
+            if self.can_seat(subsection, group.len()).1 {
+                orphans.extend(self.orphans_of(&group));
             }
         }
-        Ok(())
+        if orphans.is_empty() {
+            return Ok(());
+        }
+        Err(self.no(Refusal::OrphanSeat { orphans, alternatives: Vec::new() }, seats))
     }
 
     /// A refusal of seats, with what its alternatives are judged by.
@@ -408,6 +411,7 @@ impl Model {
     }
 
     pub(super) fn block(&mut self, group: &SectionSeats) -> Decided<Grant> {
+        form::check_some(&group.seats)?;
         let hall = self.hall()?;
         let seats = hall.named(std::slice::from_ref(group))?;
         self.check_seats(hall, &seats)?;
@@ -416,6 +420,7 @@ impl Model {
     }
 
     pub(super) fn unblock(&mut self, group: &SectionSeats) -> Decided<Grant> {
+        form::check_some(&group.seats)?;
         let hall = self.hall()?;
         let mut seats = hall.named(std::slice::from_ref(group))?;
         seats.retain(|seat| hall.seats[seat] == Owner::House);

@@ -5,6 +5,7 @@ mod bookings;
 mod calendar;
 mod form;
 pub(crate) mod hall;
+mod moments;
 mod shop;
 
 use std::collections::BTreeMap;
@@ -315,21 +316,21 @@ impl Model {
     pub(crate) fn hall(&self) -> Decided<&Hall> {
         match &self.stock {
             Stock::Event(hall) => Ok(hall),
-            _ => refuse(Refusal::EventNotFound),
+            Stock::Nothing | Stock::Schedule(_) | Stock::Shop(_) => refuse(Refusal::EventNotFound),
         }
     }
 
     pub(crate) fn calendar(&self) -> Decided<&Calendar> {
         match &self.stock {
             Stock::Schedule(calendar) => Ok(calendar),
-            _ => refuse(Refusal::ScheduleNotFound),
+            Stock::Nothing | Stock::Event(_) | Stock::Shop(_) => refuse(Refusal::ScheduleNotFound),
         }
     }
 
     pub(crate) fn shelves(&self) -> Decided<&Vec<Shelf>> {
         match &self.stock {
             Stock::Shop(shelves) => Ok(shelves),
-            _ => refuse(Refusal::ShopNotFound),
+            Stock::Nothing | Stock::Event(_) | Stock::Schedule(_) => refuse(Refusal::ShopNotFound),
         }
     }
 

@@ -1,0 +1,145 @@
+//! Puts known bugs into a copy of the core, one by one, and demands that its tests notice each.
+//!
+//! A test suite that passes says little; one that fails for every bug on a list says what it is good for.
+
+mod copy;
+mod list;
+
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result};
+use crate::sources;
+use copy::{Copy, Verdict};
+pub(crate) use list::PLANTED_BUGS;
+
+/// Random commands that the model test makes per bug: fewer than in CI, so that the whole list takes minutes.
+const MODEL_COMMANDS: u32 = 20_000;
+
+/// A bug's tests may take this many times as long as those of the unchanged core, and a minute on top: a failure
+/// is shrunk before it is reported.
+const PATIENCE: u32 = 10;
+
+/// One bug: a text that stands exactly once in a file of the core, and what it becomes.
+#[derive(Debug)]
+pub(crate) struct PlantedBug {
+    pub(crate) name: &'static str,
+    /// What a customer or operator would live to see.
+    pub(crate) harm: &'static str,
+    /// From `crates/core/src`.
+    pub(crate) file: &'static str,
+    pub(crate) find: &'static str,
+    pub(crate) replace: &'static str,
+}
+
+impl PlantedBug {
+    pub(crate) fn path(&self) -> String {
+        format!("crates/core/src/{}", self.file)
+    }
+
+    /// The text of its file with the bug in it; an error unless there is exactly one place for it.
+    pub(crate) fn plant(&self, text: &str) -> Result<String> {
+        match text.matches(self.find).count() {
+            1 => Ok(text.replacen(self.find, self.replace, 1)),
+            found => Err(Error::new(format!(
+                "the text of planted bug `{}` stands {found} times in {}: {:?}",
+                self.name,
+                self.path(),
+                self.find
+            ))),
+        }
+    }
+}
+
+/// Prints the list.
+pub(crate) fn list() -> Result<()> {
+    for bug in PLANTED_BUGS {
+        println!("{:<32} {:<28} {}", bug.name, bug.file, bug.harm);
+    }
+    println!("{} planted bugs", PLANTED_BUGS.len());
+    Ok(())
+}
+
+/// Plants all bugs, or one. An error if a bug survives, does not compile or finds no place.
+pub(crate) fn run(only: Option<&str>) -> Result<()> {
+    let bugs: Vec<&PlantedBug> =
+        PLANTED_BUGS.iter().filter(|bug| only.is_none_or(|name| bug.name == name)).collect();
+    if bugs.is_empty() {
+        return Err(Error::new(format!("no planted bug is called {only:?}; `--list` shows all")));
+    }
+    let copy = Copy::of(&sources::root()?)?;
+    println!("building and testing the unchanged core in {}", copy.root().display());
+    copy.build()?
+        .map_err(|complaint| Error::new(format!("the unchanged core does not compile:\n{complaint}")))?;
+    let started = Instant::now();
+    let baseline = copy.test(MODEL_COMMANDS, Duration::MAX)?;
+    let took = started.elapsed();
+    if baseline != Verdict::Passed {
+        let log = copy.read("test.log").unwrap_or_default();
+        let first_lines: Vec<String> =
+            log.lines().take(20).map(|line| line.chars().take(200).collect()).collect();
+        let message = format!("the unchanged core fails its tests: {baseline}\n{}", first_lines.join("\n"));
+        return Err(Error::new(message));
+    }
+    println!("it passes in {:.1} s\n", took.as_secs_f64());
+    let patience = took * PATIENCE + Duration::from_secs(60);
+
+    println!("{:<32} {:>7}  caught by", "bug", "seconds");
+    let mut troubles = Vec::new();
+    for bug in &bugs {
+        let started = Instant::now();
+        let verdict = plant_and_test(&copy, bug, patience);
+        let seconds = started.elapsed().as_secs_f64();
+        let shown = match &verdict {
+            Ok(Verdict::Passed) => "NOTHING: it survived".to_owned(),
+            Ok(caught @ (Verdict::Failed { .. } | Verdict::TimedOut)) => caught.to_string(),
+            Err(error) => format!("NOT TESTED: {error}"),
+        };
+        println!("{:<32} {seconds:>7.1}  {shown}", bug.name);
+        match verdict {
+            Ok(Verdict::Failed { .. } | Verdict::TimedOut) => {}
+            Ok(Verdict::Passed) | Err(_) => troubles.push(bug.name),
+        }
+    }
+    println!("\n{} bugs planted, {} caught", bugs.len(), bugs.len() - troubles.len());
+    if troubles.is_empty() { Ok(()) } else { Err(Error::new(format!("not caught: {}", troubles.join(", ")))) }
+}
+
+fn plant_and_test(copy: &Copy, bug: &PlantedBug, patience: Duration) -> Result<Verdict> {
+    let path = bug.path();
+    let original = copy.read(&path)?;
+    copy.write(&path, &bug.plant(&original)?)?;
+    let verdict = copy.build().and_then(|built| match built {
+        Ok(()) => copy.test(MODEL_COMMANDS, patience),
+        Err(complaint) => Err(Error::new(format!("does not compile:\n{complaint}"))),
+    });
+    copy.write(&path, &original)?;
+    verdict
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    const BUG: PlantedBug =
+        PlantedBug { name: "a", harm: "b", file: "c.rs", find: "x < y", replace: "x <= y" };
+
+    #[test]
+    fn a_bug_needs_exactly_one_place() {
+        assert_eq!(BUG.plant("if x < y {").expect("one place"), "if x <= y {");
+        for text in ["if x > y {", "x < y || x < y"] {
+            let message = BUG.plant(text).expect_err(text).to_string();
+            assert!(message.contains("`a` stands"), "{message}");
+        }
+    }
+
+    #[test]
+    fn bugs_have_names_of_their_own_and_change_something() {
+        let names: BTreeSet<&str> = PLANTED_BUGS.iter().map(|bug| bug.name).collect();
+        assert_eq!(names.len(), PLANTED_BUGS.len());
+        for bug in PLANTED_BUGS {
+            assert_ne!(bug.find, bug.replace, "{}", bug.name);
+        }
+    }
+}
