@@ -145,6 +145,8 @@ pub(crate) mod tests {
         scene.row(confirm("b1").reference(&"p".repeat(501)), "INVALID_REQUEST /payment_reference");
         scene.at(899).row(confirm("b1").reference("pay-1"), "confirmed A-1 1-1,1-2 for 2000");
         scene.shows("A-1 ss..");
+        let sellout = scene.inventory.event().unwrap().sellout;
+        assert_eq!((sellout.first_sale_at, sellout.sold_out_at), (Some(second(899)), None));
         let booking = scene.inventory.booking(id("b1")).unwrap();
         assert_eq!((booking.payment_reference.as_deref(), booking.version), (Some("pay-1"), 2));
         assert_eq!(booking.status, Status::Confirmed { confirmed_at: second(899) });
@@ -158,6 +160,9 @@ pub(crate) mod tests {
         scene.row(cancel("b2"), "cancelled A-1 1-3 for 1000");
         scene.row(confirm("b2"), "NOT_CONFIRMABLE");
         scene.row(book("b3", "ann").best(1).for_seconds(10), "on hold A-1 1-3 for 1000 until 909");
+        scene.row(book("b4", "ann").best(1).for_seconds(10), "on hold A-1 1-4 for 1000 until 909");
+        let sellout = scene.inventory.event().unwrap().sellout;
+        assert_eq!(sellout.sold_out_at, None, "what is held is not sold yet");
         scene.at(909).row(confirm("b3"), "HOLD_EXPIRED");
         scene.row(confirm("b3").if_expired(LatePayment::Fail), "HOLD_EXPIRED");
         scene.shows("A-1 ss..");
@@ -211,11 +216,9 @@ pub(crate) mod tests {
             confirm("b1").if_expired(LatePayment::Equivalent),
             "confirmed A-2 1-1,1-2 B-1 1-1 + standing x1 for 4500",
         );
-        assert_ne!(
-            scene.inventory.booking(id("b1")).unwrap().redeem_code,
-            code("b1"),
-            "its code has another owner now"
-        );
+        let booking = scene.inventory.booking(id("b1")).unwrap();
+        assert_eq!(booking.units.total_price(), booking.total_price, "each seat keeps its old price");
+        assert_ne!(booking.redeem_code, code("b1"), "its code has another owner now");
         scene.shows("A-1 .h.\nA-2 ss..\nB-1 s.\nstanding 0h 1s");
         reached.refusals.extend(scene.reached.refusals);
 

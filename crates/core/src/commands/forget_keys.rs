@@ -36,6 +36,12 @@ pub(crate) mod tests {
         scene.at(60).row(Action::Expire, "done");
         assert_eq!(scene.inventory.next_deadline(), Some(second(100)));
         scene.at(99).row(Action::ForgetKeys, "done");
+        let again = scene.apply(&keyed("k2", 1, book("b2", "ann").best(1)));
+        assert_eq!(
+            (again.sequence, again.decided_at),
+            (3, second(10)),
+            "all of the first answer is the first"
+        );
         scene.row(keyed("k1", 1, book("b3", "ann").best(1)), "again: on hold A-1 1-1 for 1000 until 50");
         assert_eq!(scene.inventory.memory().len(), 2);
         // Forgotten at its time, even before the answer is removed; then the key is new.

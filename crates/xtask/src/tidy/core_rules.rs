@@ -39,6 +39,8 @@ const MODULE_NAMES_FORBIDDEN: &[&str] = &["util", "utils", "helper", "helpers", 
 /// Everything core is built from, on any platform. A new name here is a decision: does it read a clock, roll dice,
 /// open a file? Macros run in the compiler and may be what they like.
 const CORE_DEPENDENCIES: &[&str] = &[
+    // Hashing.
+    "foldhash",
     // Time zones and calendars.
     "jiff",
     "jiff-core",

@@ -78,7 +78,7 @@ pub(crate) fn run() -> Result<()> {
         total += findings.len();
     }
     println!("{} checks, {total} findings", CHECKS.len());
-    if total == 0 { Ok(()) } else { Err(Error::new(format!("tidy: {total} findings"))) }
+    if total == 0 { Ok(()) } else { Err(Error::new(format!("{total} findings"))) }
 }
 
 impl Tree {

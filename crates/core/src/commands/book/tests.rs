@@ -173,6 +173,11 @@ fn best_available_table() -> Reached {
     scene.row(book("b3", "ann").best_in("A", 4), "on hold A-1 2-1,2-2,2-4,2-5 for 4000 until 900");
     scene.shows("A-1 hhxh. hhxhh\nA-2 hhh\nB-1 ...");
 
+    // The first section that has them all, apart, wins over one with longer runs that has too few.
+    let mut scene = Scene::of(hall(&[("A-1", 1, 5), ("A-2", 1, 3)]));
+    scene.row(block("A-1", "1-3"), "event Open: 7 free, 0 held, 0 sold, 1 blocked");
+    scene.row(book("b1", "ann").best(4), "on hold A-1 1-1,1-2,1-4,1-5 for 4000 until 900");
+
     // The best pair near the middle, ties to the left, in the first row that fits.
     let centered = rules(|rules| rules.prefer = Some(Prefer::Center));
     let mut scene = Scene::of(one_section(2, 7).with_rules(centered));
