@@ -242,8 +242,12 @@ impl Hall {
         let mut digest = [0; 16];
         digest[..8].copy_from_slice(&number.to_be_bytes());
         digest[8..].copy_from_slice(&self.bookings.to_be_bytes());
+        // Like a UUID of version 7: the time it was made, then chance.
+        let mut id = [0; 16];
+        id[..8].copy_from_slice(&self.bookings.to_be_bytes());
+        id[8..].copy_from_slice(&number.to_be_bytes());
         let book = Book {
-            id: BookingId(digest),
+            id: BookingId::from_bytes(id),
             customer: format!("user-{}", self.bookings).into(),
             contact: None,
             want: Want::Event { seats, areas: Vec::new() },

@@ -46,7 +46,7 @@ pub fn apply(inventory: &mut Inventory, now: Timestamp, command: &Command) -> Ap
     };
     if let Some(idempotency) = &command.idempotency {
         let remembered = remember(acts.inventory, now, idempotency, &reply);
-        acts.apply(command.by, remembered);
+        acts.apply(command.by, Vec::from_iter(remembered));
     }
     acts.answered(&reply)
 }
@@ -60,19 +60,22 @@ struct Acts<'a> {
 }
 
 impl Acts<'_> {
-    fn apply(&mut self, by: Actor, changes: impl IntoIterator<Item = Change>) {
-        for change in changes {
-            if self.last != Some(by) {
-                self.last = Some(by);
-                self.apply_one(Change::Act { at: self.now, by });
-            }
-            self.apply_one(change);
+    fn apply(&mut self, by: Actor, mut changes: Vec<Change>) {
+        if changes.is_empty() {
+            return;
         }
-    }
-
-    fn apply_one(&mut self, change: Change) {
-        self.inventory.change(&change);
-        self.changes.push(change);
+        if self.last != Some(by) {
+            self.last = Some(by);
+            changes.insert(0, Change::Act { at: self.now, by });
+        }
+        for change in &changes {
+            self.inventory.change(change);
+        }
+        if self.changes.is_empty() {
+            self.changes = changes;
+        } else {
+            self.changes.append(&mut changes);
+        }
     }
 
     fn answered(self, reply: &Reply) -> Applied {

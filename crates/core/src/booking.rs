@@ -221,7 +221,7 @@ mod tests {
             let claims = seats.map(|seat| SeatClaim { seat, price: Money(1) }).collect();
             let units = Units::Event { seats: claims, areas: Box::default() };
             let booking = Booking {
-                id: BookingId([1; 16]),
+                id: BookingId::from_bytes([1; 16]),
                 customer: "ann".into(),
                 status: Status::OnHold { expires_at: Timestamp(1) },
                 total_price: units.total_price(),

@@ -92,6 +92,8 @@ pub enum Change {
     Revived {
         /// Which.
         booking: BookingId,
+        /// What it claimed before it expired: for readers of the journal.
+        from: Box<Units>,
         /// What it claims now.
         units: Box<Units>,
         /// Its code, which may have been given to another meanwhile.
@@ -117,6 +119,8 @@ pub enum Change {
     Moved {
         /// Which.
         booking: BookingId,
+        /// What it claimed before: for readers of the journal.
+        from: Box<Units>,
         /// What it claims now.
         units: Box<Units>,
     },

@@ -26,7 +26,8 @@ pub struct Command {
 pub struct Idempotency {
     /// Of the key.
     pub key: KeyDigest,
-    /// Of the request as parsed: the same for the same request, whatever ids were made for it.
+    /// Of the caller and the request as parsed: the same for the same request of the same caller, whatever ids were
+    /// made for it.
     pub fingerprint: u64,
     /// How long the answer is kept, from the decision; never shorter than the longest hold of the inventory.
     pub keep_seconds: u32,

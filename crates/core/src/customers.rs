@@ -18,7 +18,7 @@ pub struct Account {
     /// Bookings on hold or confirmed.
     pub active_bookings: u32,
     /// Units held or sold, redeemed ones included.
-    pub units: u32,
+    pub units: u64,
     /// The booking that was made (or came back to life) last.
     pub latest: BookingId,
     /// How to reach the customer: sealed by the caller, so that losing the key erases every copy, also in the
@@ -46,13 +46,13 @@ impl Customers {
             contact: None,
         });
         account.active_bookings += 1;
-        account.units += booking.units.quantity();
+        account.units += u64::from(booking.units.quantity());
         account.latest = booking.id;
     }
 
     /// Counts a booking that gives its units back.
     pub(crate) fn remove(&mut self, booking: &Booking) {
-        let units = booking.units.quantity();
+        let units = u64::from(booking.units.quantity());
         let account = self.counted(booking);
         account.units = account.units.checked_sub(units).expect("the units were counted");
         account.active_bookings = account.active_bookings.checked_sub(1).expect("the booking was counted");

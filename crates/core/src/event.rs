@@ -210,6 +210,13 @@ impl Event {
         Ok(found.start)
     }
 
+    /// The number of the section of a name.
+    pub(crate) fn find_section(&self, name: &str) -> Result<u16, Refusal> {
+        let not_found = || Refusal::SectionNotFound { section: name.to_owned() };
+        let subsections = self.find(name).filter(|_| !name.contains('-')).ok_or_else(not_found)?;
+        Ok(self.subsections[usize::from(subsections.start)].section)
+    }
+
     /// The counts of a section.
     pub fn section_counts(&self, section: &Section) -> Counts {
         section

@@ -6,31 +6,37 @@ use crate::limits::SLUG_CHARACTERS_MAX;
 use crate::refusal::Refusal;
 
 /// A booking's UUID. Made outside, or chosen by the caller; any value is legal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BookingId(pub [u8; 16]);
+///
+/// Kept as two numbers, because ids are hashed and ordered all the time. They order as their bytes do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "[u8; 16]", into = "[u8; 16]")]
+pub struct BookingId {
+    high: u64,
+    low: u64,
+}
 
 impl BookingId {
-    /// One machine number instead of sixteen bytes: ids are hashed and ordered all the time.
-    fn number(self) -> u128 {
-        u128::from_be_bytes(self.0)
+    /// The id of a UUID's bytes.
+    pub const fn from_bytes(bytes: [u8; 16]) -> BookingId {
+        let number = u128::from_be_bytes(bytes);
+        BookingId { high: (number >> 64) as u64, low: number as u64 }
+    }
+
+    /// The UUID's bytes.
+    pub const fn to_bytes(self) -> [u8; 16] {
+        ((self.high as u128) << 64 | self.low as u128).to_be_bytes()
     }
 }
 
-impl Ord for BookingId {
-    fn cmp(&self, other: &BookingId) -> std::cmp::Ordering {
-        self.number().cmp(&other.number())
+impl From<[u8; 16]> for BookingId {
+    fn from(bytes: [u8; 16]) -> BookingId {
+        BookingId::from_bytes(bytes)
     }
 }
 
-impl PartialOrd for BookingId {
-    fn partial_cmp(&self, other: &BookingId) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl std::hash::Hash for BookingId {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        state.write_u128(self.number());
+impl From<BookingId> for [u8; 16] {
+    fn from(id: BookingId) -> [u8; 16] {
+        id.to_bytes()
     }
 }
 
@@ -51,6 +57,7 @@ pub enum InventoryKind {
 
 /// A short code that a person reads out at the door: six characters of an alphabet without lookalikes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "u32", into = "u32")]
 pub struct RedeemCode(u32);
 
 /// No 0/O and no 1/I: 32 characters, five bits each.
@@ -67,6 +74,19 @@ impl RedeemCode {
     /// The code to try when this one is taken.
     pub(crate) fn next(self) -> RedeemCode {
         RedeemCode((self.0 + 1) % CODES)
+    }
+}
+
+// What is read from bytes is a code too, whatever number they hold.
+impl From<u32> for RedeemCode {
+    fn from(number: u32) -> RedeemCode {
+        RedeemCode::from_random(number)
+    }
+}
+
+impl From<RedeemCode> for u32 {
+    fn from(code: RedeemCode) -> u32 {
+        code.0
     }
 }
 
@@ -116,8 +136,9 @@ pub(crate) fn check_slug(slug: &str, pointer: &str) -> Result<(), Refusal> {
 
 /// Refuses text that is empty, too long or has control characters.
 pub(crate) fn check_text(text: &str, characters_max: usize, pointer: &str) -> Result<(), Refusal> {
+    let plain = text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
     let fits = text.len() <= characters_max || text.chars().count() <= characters_max;
-    if !text.is_empty() && fits && !text.chars().any(char::is_control) {
+    if !text.is_empty() && fits && (plain || !text.chars().any(char::is_control)) {
         return Ok(());
     }
     Err(Refusal::invalid(
@@ -143,8 +164,22 @@ mod tests {
         assert_eq!(RedeemCode::from_random(CODES), RedeemCode::from_random(0));
         assert_eq!(RedeemCode::from_random(7).next(), RedeemCode::from_random(8));
         assert_eq!(RedeemCode::from_random(CODES - 1).next(), RedeemCode::from_random(0));
+        let bytes = [0xff, 0xff, 0xff, 0xff, 0x0f];
+        let read: RedeemCode = postcard::from_bytes(&bytes).expect("the largest number");
+        assert_eq!(read, RedeemCode::from_random(CODES - 1), "bytes cannot make a code that does not exist");
         for wrong in ["", "22222", "2222222", "22222O", "222221", "2222é"] {
             assert_eq!(wrong.parse::<RedeemCode>(), Err(()), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn ids_are_their_bytes_and_order_like_them() {
+        let bytes = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16];
+        assert_eq!(BookingId::from_bytes(bytes).to_bytes(), bytes);
+        for at in 0..16 {
+            let mut larger = bytes;
+            larger[at] += 1;
+            assert!(BookingId::from_bytes(larger) > BookingId::from_bytes(bytes), "byte {at}");
         }
     }
 

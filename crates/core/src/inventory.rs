@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::booking::{Booking, Status, Units};
 use crate::change::{BoxProperties, Change};
 use crate::customers::Customers;
-use crate::event::Event;
+use crate::event::{Event, SeatName};
 use crate::ids::{BookingId, RedeemCode};
 use crate::map::HashMap;
 use crate::memory::{Memory, Remembered};
@@ -15,7 +15,7 @@ use crate::pool::{Claim, Pool};
 use crate::refusal::Refusal;
 use crate::rules::Terms;
 use crate::schedule::{Schedule, TicketUse};
-use crate::seats::SeatState;
+use crate::seats::{Seat, SeatState};
 use crate::shop::Shop;
 use crate::time::Timestamp;
 
@@ -268,7 +268,7 @@ impl Inventory {
             Change::Confirmed { booking, payment_reference } => {
                 self.confirm(*booking, payment_reference.clone());
             }
-            Change::Revived { booking, units, redeem_code, payment_reference } => {
+            Change::Revived { booking, from: _, units, redeem_code, payment_reference } => {
                 let expired = &self.bookings[booking];
                 let revived = Booking {
                     status: Status::Confirmed { confirmed_at: self.clock },
@@ -298,7 +298,7 @@ impl Inventory {
                 self.retire(&active);
                 self.restate(&active, Status::Cancelled { confirmed_at, cancelled_at: self.clock });
             }
-            Change::Moved { booking, units } => self.relocate(*booking, units),
+            Change::Moved { booking, from: _, units } => self.relocate(*booking, units),
             Change::Redeemed { booking } => self.redeem(*booking),
             Change::Expired { booking } => {
                 let held = Arc::clone(&self.bookings[booking]);
@@ -539,11 +539,13 @@ impl Stock {
 fn summary_of(event: &Event) -> EventSummary {
     let subsections = (0u16..).zip(&event.subsections).map(|(index, subsection)| {
         let (rows, cols) = event.seats.size(index);
+        let name = |seat: Seat| SeatName { row: seat.row, number: seat.number };
         SubsectionSummary {
             address: subsection.address.clone(),
             rows,
             cols,
             counts: event.seats.counts(index),
+            blocked: event.seats.blocked(index).map(name).collect(),
         }
     });
     let section = |section: &crate::event::Section| (section.clone(), event.section_counts(section));

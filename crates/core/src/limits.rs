@@ -16,6 +16,8 @@ pub const AREAS_PER_EVENT_MAX: usize = 1_000;
 pub const POOL_CAPACITY_MAX: u32 = 1_000_000;
 /// Section, area and box names on a ticket.
 pub const SECTION_NAME_CHARACTERS_MAX: usize = 32;
+/// A section's name, a dash and a subsection's number.
+pub const ADDRESS_CHARACTERS_MAX: usize = SECTION_NAME_CHARACTERS_MAX + 6;
 /// Names people read: inventories, boxes, areas.
 pub const NAME_CHARACTERS_MAX: usize = 200;
 /// A slug: one leading character and 62 more.
@@ -40,7 +42,8 @@ pub const UNITS_PER_BOOKING_DEFAULT: u32 = 10;
 pub const SCHEDULE_DAYS_MAX: u16 = 730;
 /// A slot every quarter of an hour.
 pub const WINDOWS_PER_DAY_MAX: usize = 96;
-/// Windows for every day of [`SCHEDULE_DAYS_MAX`] days, and as many kept or added by hand.
+/// Windows for every day of [`SCHEDULE_DAYS_MAX`] days, and as many past ones or added by hand. Rolling goes on beyond
+/// it: past slots stay as long as they are booked, and a museum must not stop selling because it sold for years.
 pub const SLOTS_PER_SCHEDULE_MAX: usize = 2 * SCHEDULE_DAYS_MAX as usize * WINDOWS_PER_DAY_MAX;
 /// Closed dates of two years, every day named.
 pub const CLOSED_DATES_MAX: usize = 1_000;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::booking::Booking;
 use crate::change::Change;
-use crate::event::{Area, Section, Sellout};
+use crate::event::{Area, SeatName, Section, Sellout};
 use crate::ids::BookingId;
 use crate::money::Money;
 use crate::refusal::Refusal;
@@ -117,6 +117,8 @@ pub struct SubsectionSummary {
     pub cols: u16,
     /// What its seats are.
     pub counts: Counts,
+    /// Its house seats, in order.
+    pub blocked: Vec<SeatName>,
 }
 
 /// A schedule without its slots.

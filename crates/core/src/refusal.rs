@@ -50,6 +50,8 @@ pub enum Refusal {
     AlreadyConfirmed,
     /// Cancelled or redeemed.
     NotConfirmable,
+    /// There is something to pay, and the caller may not take money.
+    Forbidden,
     /// The hold ended before the command came.
     HoldExpired,
     /// Not on hold.
@@ -228,6 +230,8 @@ pub enum Refusal {
 pub enum RefusalKind {
     /// The request could never succeed (400).
     Invalid,
+    /// It is not for this caller (403).
+    Forbidden,
     /// It names something that is not there (404).
     NotFound,
     /// The rules are against it as things stand (409).
@@ -266,6 +270,7 @@ impl RefusalCode {
             | RefusalCode::TooManyUnits => RefusalKind::Invalid,
             RefusalCode::IdempotencyKeyReused => RefusalKind::KeyReused,
             RefusalCode::Overloaded => RefusalKind::Overloaded,
+            RefusalCode::Forbidden => RefusalKind::Forbidden,
             RefusalCode::HoldExpired => RefusalKind::Gone,
             RefusalCode::EventNotFound
             | RefusalCode::ScheduleNotFound
@@ -321,7 +326,10 @@ impl RefusalCode {
     /// is decided afresh.
     pub(crate) fn is_remembered(self) -> bool {
         match self.kind() {
-            RefusalKind::Invalid | RefusalKind::KeyReused | RefusalKind::Overloaded => false,
+            RefusalKind::Invalid
+            | RefusalKind::Forbidden
+            | RefusalKind::KeyReused
+            | RefusalKind::Overloaded => false,
             RefusalKind::NotFound | RefusalKind::Conflict | RefusalKind::Gone => true,
         }
     }

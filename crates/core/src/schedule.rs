@@ -130,6 +130,11 @@ pub enum SlotAvailability {
 }
 
 impl Slot {
+    /// Whether there is time between its start and its end: not if the clocks skip them.
+    pub(crate) fn exists(&self) -> bool {
+        self.starts_at < self.ends_at
+    }
+
     /// Over, at a moment.
     pub fn is_past(&self, now: Timestamp) -> bool {
         now >= self.ends_at
@@ -222,7 +227,7 @@ impl Schedule {
                 .windows
                 .iter()
                 .map(|window| (SlotId { date, start: window.start }, Schedule::slot_at(zone, date, window)));
-            planned.extend(slots.filter(|(_, slot)| !slot.is_past(now)));
+            planned.extend(slots.filter(|(_, slot)| slot.exists() && !slot.is_past(now)));
         }
         planned
     }

@@ -1,7 +1,7 @@
 //! Moments, dates and slot ids. Time is always handed in: nothing here can ask what time it is.
 
 use jiff::civil;
-use jiff::tz::TimeZone;
+use jiff::tz::{TimeZone, TimeZoneDatabase};
 use serde::{Deserialize, Serialize};
 
 use crate::refusal::Refusal;
@@ -175,10 +175,19 @@ pub struct Zone {
 impl Zone {
     /// The zone of an IANA name such as `Asia/Taipei`.
     pub(crate) fn named(name: &str, pointer: &str) -> Result<Zone, Refusal> {
-        match TimeZone::get(name) {
-            Ok(zone) => Ok(Zone { zone }),
-            Err(_) => Err(Refusal::invalid(pointer, "must be an IANA time zone, like Asia/Taipei")),
-        }
+        // Never the database of the machine: the same commands must give the same slots everywhere.
+        let zone = TimeZoneDatabase::bundled().get(name).ok().filter(|zone| !zone.is_unknown());
+        let zone =
+            zone.ok_or_else(|| Refusal::invalid(pointer, "must be an IANA time zone, like Asia/Taipei"))?;
+        Ok(Zone { zone })
+    }
+
+    /// Its IANA name as the database spells it.
+    ///
+    /// # Panics
+    /// Never: zones are found by name.
+    pub fn name(&self) -> &str {
+        self.zone.iana_name().expect("the zone was found by its name")
     }
 
     /// The local date at a moment.
@@ -275,7 +284,11 @@ mod tests {
         assert_eq!(first.0, 1_792_888_200_000, "02:30 happens twice; the first counts");
         assert_eq!(berlin.date_at(Timestamp(first.0 - 151 * 60_000)), autumn.plus_days(-1));
         assert_eq!(berlin.date_at(Timestamp(first.0 - 150 * 60_000)), autumn);
-        assert!(Zone::named("Mars/Olympus", "/timezone").is_err());
+        assert_eq!(berlin.name(), "Europe/Berlin");
+        assert_eq!(Zone::named("europe/berlin", "/timezone").unwrap(), berlin);
+        for nowhere in ["Mars/Olympus", "Etc/Unknown", ""] {
+            assert!(Zone::named(nowhere, "/timezone").is_err(), "{nowhere}");
+        }
     }
 
     #[test]

@@ -21,7 +21,8 @@ fn main() {
     tell(&mut gala, doors, "Ann asks for the best 4.", book(1, "ann", best(4)));
     tell(&mut gala, doors, "Bob asks for the best 6: they sit together in row 2.", book(2, "bob", best(6)));
     tell(&mut gala, doors, "Cy picks 1-4 and 1-5; 1-4 is Ann's.", book(3, "cy", named(&[(1, 4), (1, 5)])));
-    let confirm = Confirm { booking: booking_id(1), payment_reference: None, if_expired: None };
+    let confirm =
+        Confirm { booking: booking_id(1), payment_reference: None, if_expired: None, free_only: false };
     tell(&mut gala, doors, "Ann pays.", Action::Confirm(confirm));
     let later = doors.plus_seconds(15 * 60);
     tell(
@@ -92,7 +93,7 @@ fn create_gala() -> Action {
 }
 
 fn booking_id(number: u8) -> BookingId {
-    BookingId([number; 16])
+    BookingId::from_bytes([number; 16])
 }
 
 fn best(quantity: u32) -> SeatWish {

@@ -33,6 +33,9 @@ impl AddSlot {
             return Err(Refusal::SlotAlreadyExists);
         }
         let slot = Schedule::slot_at(&schedule.zone, self.date, &self.window);
+        if !slot.exists() {
+            return Err(Refusal::invalid("/start", "the clocks skip this time on that date"));
+        }
         if slot.is_past(now) {
             return Err(Refusal::CannotCreatePastSlot);
         }
@@ -45,6 +48,7 @@ impl AddSlot {
 pub(crate) mod tests {
     use super::*;
     use crate::command::Action;
+    use crate::commands::CreateSchedule;
     use crate::testing::{Reached, Scene, add_slot, museum, window};
     use crate::time::Minute;
 
@@ -76,6 +80,16 @@ pub(crate) mod tests {
         scene.row(add_slot("2026-12-01", Window { end: Minute(0), ..evening }), "INVALID_REQUEST /end");
         let never = Action::AddSlot(AddSlot { date: Date(i32::MIN), window: evening });
         scene.row(never, "INVALID_REQUEST /date");
+
+        // In Berlin the clocks skip from 02:00 to 03:00 on this date.
+        let mut berlin = Scene::of(CreateSchedule { timezone: "Europe/Berlin".to_owned(), ..museum() });
+        let night = "2027-03-28";
+        berlin.row(add_slot(night, window("02:00", "03:00", 5, 0)), "INVALID_REQUEST /start");
+        berlin.row(add_slot(night, window("02:30", "03:00", 5, 0)), "INVALID_REQUEST /start");
+        berlin.row(
+            add_slot(night, window("01:59", "03:00", 5, 0)),
+            "2027-03-28T01:59 until 03:00 open, 5 of 5 left",
+        );
         scene.reached
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Decision;
-use super::book::{SectionSeats, check_available, check_some_seats, named_seats};
+use super::book::{SectionSeats, check_available, check_seats_form, named_seats};
 use crate::change::Change;
 use crate::inventory::Inventory;
 use crate::outcome::Reply;
@@ -18,7 +18,7 @@ pub struct BlockSeats {
 
 impl BlockSeats {
     pub(crate) fn decide(&self, inventory: &Inventory) -> Result<Decision, Refusal> {
-        check_some_seats(&self.seats)?;
+        check_seats_form(&self.seats)?;
         let event = inventory.event()?;
         let seats = named_seats(event, std::slice::from_ref(&self.seats))?;
         check_available(event, &seats)?;

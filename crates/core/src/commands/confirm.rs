@@ -12,6 +12,7 @@ use crate::event::Event;
 use crate::ids::{BookingId, check_text};
 use crate::inventory::Inventory;
 use crate::limits::REFERENCE_CHARACTERS_MAX;
+use crate::money::Money;
 use crate::outcome::Reply;
 use crate::refusal::Refusal;
 use crate::rules::LatePayment;
@@ -27,6 +28,8 @@ pub struct Confirm {
     pub payment_reference: Option<Arc<str>>,
     /// What to do if the hold is over; otherwise the inventory's rule decides.
     pub if_expired: Option<LatePayment>,
+    /// Only if there is nothing to pay: for callers who may not take money.
+    pub free_only: bool,
 }
 
 impl Confirm {
@@ -36,8 +39,12 @@ impl Confirm {
         }
         let booking = inventory.find_booking(self.booking)?;
         let reply = Reply::Booking(self.booking);
+        let may_confirm = || {
+            if self.free_only && booking.total_price > Money::ZERO { Err(Refusal::Forbidden) } else { Ok(()) }
+        };
         match booking.status {
             Status::OnHold { .. } => {
+                may_confirm()?;
                 let payment_reference = self.payment_reference.clone();
                 Ok(Decision::one(Change::Confirmed { booking: self.booking, payment_reference }, reply))
             }
@@ -47,9 +54,11 @@ impl Confirm {
             Status::Confirmed { .. } => Err(Refusal::AlreadyConfirmed),
             Status::Cancelled { .. } | Status::Redeemed { .. } => Err(Refusal::NotConfirmable),
             Status::Expired { .. } => {
+                may_confirm()?;
                 let units = self.units_again(inventory, now, booking)?;
                 let change = Change::Revived {
                     booking: self.booking,
+                    from: Box::new(booking.units.clone()),
                     units: Box::new(units),
                     redeem_code: inventory.free_code(booking.redeem_code),
                     payment_reference: self.payment_reference.clone(),
@@ -143,6 +152,8 @@ pub(crate) mod tests {
         scene.row(book("b1", "ann").best(2), "on hold A-1 1-1,1-2 for 2000 until 900");
         scene.row(confirm("b1").reference(""), "INVALID_REQUEST /payment_reference");
         scene.row(confirm("b1").reference(&"p".repeat(501)), "INVALID_REQUEST /payment_reference");
+        let free_only = |label: &str| Confirm { free_only: true, ..confirm(label) };
+        scene.row(free_only("b1"), "FORBIDDEN");
         scene.at(899).row(confirm("b1").reference("pay-1"), "confirmed A-1 1-1,1-2 for 2000");
         scene.shows("A-1 ss..");
         let sellout = scene.inventory.event().unwrap().sellout;
@@ -165,7 +176,14 @@ pub(crate) mod tests {
         assert_eq!(sellout.sold_out_at, None, "what is held is not sold yet");
         scene.at(909).row(confirm("b3"), "HOLD_EXPIRED");
         scene.row(confirm("b3").if_expired(LatePayment::Fail), "HOLD_EXPIRED");
+        let late = Confirm { free_only: true, ..confirm("b3").if_expired(LatePayment::SameUnits) };
+        scene.row(late, "FORBIDDEN");
         scene.shows("A-1 ss..");
+        let gratis =
+            PatchEvent { section_prices: vec![("A".to_owned(), Money::ZERO)], ..PatchEvent::default() };
+        scene.row(Action::PatchEvent(Box::new(gratis)), "event Open: 2 free, 0 held, 2 sold, 0 blocked");
+        scene.row(book("b5", "ann").best(1), "on hold A-1 1-3 for 0 until 1809");
+        scene.row(free_only("b5"), "confirmed A-1 1-3 for 0");
         scene.reached
     }
 
@@ -206,10 +224,8 @@ pub(crate) mod tests {
         scene.row(taken, "on hold A-1 1-2 for 1000 until 60");
         scene.row(confirm("b1"), "SEAT_UNAVAILABLE A-1 1-2 Held; or A-2 1-1,1-2,1-3 for 3000");
         scene.row(confirm("b1").if_expired(LatePayment::Fail), "HOLD_EXPIRED");
-        let dearer = PatchEvent {
-            section_prices: vec![("A".to_owned(), crate::money::Money(9_000))],
-            ..PatchEvent::default()
-        };
+        let dearer =
+            PatchEvent { section_prices: vec![("A".to_owned(), Money(9_000))], ..PatchEvent::default() };
         scene.row(Action::PatchEvent(Box::new(dearer)), "event Open: 10 free, 1 held, 0 sold, 0 blocked");
         // As many in the same section at the old price: two together are in the other subsection.
         scene.row(

@@ -47,7 +47,7 @@ impl CreateSchedule {
             return Err(Refusal::AlreadyExists);
         }
 
-        let plan = SchedulePlan { terms, timezone: self.timezone.clone(), pattern: self.pattern.clone() };
+        let plan = SchedulePlan { terms, timezone: zone.name().to_owned(), pattern: self.pattern.clone() };
         let mut changes = vec![Change::ScheduleCreated(Box::new(plan))];
         changes.extend(roll_slots::first_days(&zone, &self.pattern, now));
         Ok(Decision { changes, reply: Reply::Inventory })
@@ -99,7 +99,7 @@ pub(crate) fn check_window(window: &Window, at: &str) -> Result<(), Refusal> {
 pub(crate) mod tests {
     use super::*;
     use crate::money::Money;
-    use crate::testing::{Reached, Scene, date, museum, window};
+    use crate::testing::{Reached, Scene, date, museum, slot, window};
     use crate::time::{Date, Minute};
 
     #[test]
@@ -124,6 +124,18 @@ pub(crate) mod tests {
         let mut noon = Scene::empty();
         noon.at(4 * 3_600).row(holidays, "schedule Open");
         noon.shows("2026-12-01T12:00 0h 0s of 4\n2026-12-04T09:00 0h 0s of 4\n2026-12-04T12:00 0h 0s of 4");
+
+        // The night in which the clocks of Berlin skip from 02:00 to 03:00 has no slot then.
+        let mut nights = CreateSchedule { timezone: "Europe/Berlin".to_owned(), ..museum() };
+        nights.pattern.windows = vec![window("02:00", "03:00", 4, 0), window("03:00", "04:00", 4, 0)];
+        nights.pattern.days = 118;
+        let mut berlin = Scene::of(nights);
+        let slots = &berlin.inventory.schedule().unwrap().slots;
+        assert_eq!(slots.len(), 2 * 118 - 1);
+        assert!(
+            !slots.contains_key(&slot("2027-03-28T02:00")) && slots.contains_key(&slot("2027-03-28T03:00"))
+        );
+        berlin.row(crate::testing::book("b1", "ann").places("2027-03-28T02:00", 1), "SLOT_NOT_FOUND");
 
         type Edit = (&'static str, fn(&mut CreateSchedule));
         let wrong: [Edit; 19] = [

@@ -34,12 +34,12 @@ impl CreateShop {
     pub(crate) fn decide(&self, inventory: &Inventory) -> Result<Decision, Refusal> {
         let terms =
             Terms::new(InventoryKind::Shop, &self.id, &self.name, self.currency, self.sales, self.rules)?;
-        Zone::named(&self.timezone, "/timezone")?;
+        let zone = Zone::named(&self.timezone, "/timezone")?;
         if inventory.stock().is_some() {
             return Err(Refusal::AlreadyExists);
         }
 
-        let plan = ShopPlan { terms, timezone: self.timezone.clone() };
+        let plan = ShopPlan { terms, timezone: zone.name().to_owned() };
         Ok(Decision::one(Change::ShopCreated(Box::new(plan)), Reply::Inventory))
     }
 }

@@ -12,7 +12,6 @@ use crate::inventory::Inventory;
 use crate::limits::{TICKET_CHARACTERS_MAX, TICKETS_PER_IMPORT_MAX, TICKETS_PER_SCHEDULE_MAX};
 use crate::outcome::Reply;
 use crate::refusal::Refusal;
-use crate::rules::check_room;
 use crate::schedule::Ticket;
 
 /// Registers tickets, or changes registered ones.
@@ -40,7 +39,9 @@ impl ImportTickets {
         let schedule = inventory.schedule()?;
         let updated = self.tickets.iter().filter(|(number, _)| schedule.tickets.contains_key(number)).count();
         let added = self.tickets.len() - updated;
-        check_room(schedule.tickets.len() + added, TICKETS_PER_SCHEDULE_MAX + 1)?;
+        if schedule.tickets.len() + added > TICKETS_PER_SCHEDULE_MAX {
+            return Err(Refusal::Overloaded);
+        }
 
         let count = |tickets: usize| u32::try_from(tickets).expect("imports are bounded");
         let reply = Reply::Tickets { added: count(added), updated: count(updated) };

@@ -50,6 +50,9 @@ pub use unblock_seats::UnblockSeats;
 use crate::change::Change;
 use crate::outcome::Reply;
 
+/// Room for what most commands come to: a heading, a change, a remembered answer.
+const CHANGES_OF_A_COMMAND: usize = 3;
+
 /// What follows from a command that was granted.
 #[derive(Debug)]
 pub(crate) struct Decision {
@@ -65,7 +68,9 @@ impl Decision {
 
     /// Granted with one change.
     pub(crate) fn one(change: Change, reply: Reply) -> Decision {
-        Decision { changes: vec![change], reply }
+        let mut changes = Vec::with_capacity(CHANGES_OF_A_COMMAND);
+        changes.push(change);
+        Decision { changes, reply }
     }
 }
 
@@ -119,7 +124,7 @@ mod tests {
     /// The codes of the HTTP contract that the rules decide; the others are the server's own.
     const CODES_OF_THE_API: &str = "IDEMPOTENCY_KEY_REUSED IDEMPOTENCY_KEY_REQUIRED INVALID_REQUEST EVENT_NOT_FOUND \
         SCHEDULE_NOT_FOUND SHOP_NOT_FOUND ALREADY_EXISTS OVERLOADED BOOKING_NOT_FOUND ALREADY_CONFIRMED \
-        NOT_CONFIRMABLE HOLD_EXPIRED NOT_EXTENDABLE HOLD_LIMIT_REACHED NOT_CANCELLABLE NOT_MOVABLE ALREADY_REDEEMED \
+        NOT_CONFIRMABLE FORBIDDEN HOLD_EXPIRED NOT_EXTENDABLE HOLD_LIMIT_REACHED NOT_CANCELLABLE NOT_MOVABLE ALREADY_REDEEMED \
         NOT_REDEEMABLE WRONG_CODE WRONG_DATE BOOKING_ID_TAKEN TOO_MANY_UNITS SECTION_NOT_FOUND SEAT_NOT_FOUND \
         DUPLICATE_SEAT AREA_NOT_FOUND SLOT_NOT_FOUND BOX_NOT_FOUND INVENTORY_CLOSED SALES_NOT_OPEN SALES_CLOSED \
         SLOT_PAST SLOT_CLOSED PICKUP_WINDOW_CLOSED TICKET_NOT_FOUND TICKET_NOT_ACTIVE TICKET_EXPIRED \

@@ -4,14 +4,16 @@ use serde::{Deserialize, Serialize};
 
 use super::Decision;
 use super::book::{
-    BestAvailable, SectionSeats, best_seats, check_available, check_open, check_orphans, check_places,
-    named_seats,
+    BestAvailable, SectionSeats, best_seats, check_available, check_best_form, check_open, check_orphans,
+    check_places, check_seats_form, named_seats,
 };
 use crate::booking::{Booking, SeatClaim, Units};
 use crate::change::Change;
 use crate::ids::BookingId;
 use crate::inventory::Inventory;
+use crate::money::Money;
 use crate::outcome::Reply;
+use crate::pool::Claim;
 use crate::refusal::Refusal;
 use crate::seats::Seat;
 use crate::time::{SlotId, Timestamp};
@@ -24,6 +26,8 @@ pub struct Move {
     pub booking: BookingId,
     /// Where to.
     pub to: Destination,
+    /// A paid booking only to where nothing is left to pay: for callers who may not take money.
+    pub free_only: bool,
 }
 
 /// Where a booking is moved to.
@@ -39,6 +43,11 @@ pub enum Destination {
 
 impl Move {
     pub(crate) fn decide(&self, inventory: &mut Inventory, now: Timestamp) -> Result<Decision, Refusal> {
+        match &self.to {
+            Destination::Slot(_) => {}
+            Destination::Seats(sections) => sections.iter().try_for_each(check_seats_form)?,
+            Destination::Best(best) => check_best_form(best)?,
+        }
         let booking = Booking::clone(inventory.find_booking(self.booking)?);
         if !booking.is_active() {
             return Err(Refusal::NotMovable);
@@ -55,12 +64,16 @@ impl Move {
             }
         };
         let price_difference = units.total_price().minus(booking.total_price);
+        if self.free_only && booking.claim() == Some(Claim::Sold) && price_difference > Money::ZERO {
+            return Err(Refusal::Forbidden);
+        }
         let reply = Reply::Moved { booking: self.booking, price_difference };
         if units == booking.units {
             return Ok(Decision::nothing(reply));
         }
 
-        let change = Change::Moved { booking: self.booking, units: Box::new(units) };
+        let from = Box::new(booking.units);
+        let change = Change::Moved { booking: self.booking, from, units: Box::new(units) };
         Ok(Decision::one(change, reply))
     }
 
@@ -82,9 +95,9 @@ impl Move {
                     best_seats(event, best)?
                 }
             };
-            // Whoever stays where they are keeps the price they have.
-            let stays = found.iter().eq(seats.iter().map(|claim| &claim.seat));
-            Ok(if stays { seats.clone() } else { event.priced(&found) })
+            // A seat that stays keeps the price it has.
+            let kept = |seat: Seat| seats.iter().find(|claim| claim.seat == seat).copied();
+            Ok(event.priced(&found).iter().map(|new| kept(new.seat).unwrap_or(*new)).collect())
         })??;
         Ok(Units::Event { seats: claims, areas: areas.clone() })
     }
@@ -127,7 +140,6 @@ pub(crate) mod tests {
     use super::*;
     use crate::command::Action;
     use crate::commands::{PatchEvent, PatchSlot};
-    use crate::money::Money;
     use crate::rules::{Orphans, RulesPatch};
     use crate::testing::{
         Reached, Scene, add_box, bakery, block, book, cancel, confirm, hall, id, move_to, museum,
@@ -193,6 +205,12 @@ pub(crate) mod tests {
         scene.row(move_to("b1", Destination::Slot(slot("2026-12-01T09:00"))), "NOT_MOVABLE");
         scene.shows("A-1 .hhh ....\nB-1 ...\nstanding 1h 0s");
         scene.row(confirm("b1"), "confirmed A-1 1-2,1-3 + standing x1 for 2500");
+        let free_only = |section: &str| {
+            let to = best(2, Some(section), true);
+            Action::Move(Box::new(Move { booking: id("b1"), to, free_only: true }))
+        };
+        scene.row(free_only("B"), "FORBIDDEN");
+        scene.row(free_only("A"), "confirmed A-1 1-1,1-2 + standing x1 for 2500, +0");
         scene.row(
             move_to("b1", best(2, Some("B"), true)),
             "confirmed B-1 1-1,1-2 + standing x1 for 4500, +2000",

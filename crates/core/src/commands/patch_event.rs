@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Decision;
 use crate::change::Change;
+use crate::ids::check_text;
 use crate::inventory::Inventory;
+use crate::limits::{AREAS_PER_EVENT_MAX, NAME_CHARACTERS_MAX, SUBSECTIONS_PER_EVENT_MAX};
 use crate::money::Money;
 use crate::outcome::Reply;
 use crate::refusal::Refusal;
@@ -23,14 +25,20 @@ pub struct PatchEvent {
 
 impl PatchEvent {
     pub(crate) fn decide(&self, inventory: &Inventory) -> Result<Decision, Refusal> {
+        if self.section_prices.len() > SUBSECTIONS_PER_EVENT_MAX
+            || self.area_prices.len() > AREAS_PER_EVENT_MAX
+        {
+            return Err(Refusal::invalid("/prices", "must not be more than the event could have"));
+        }
+        for (name, _) in self.section_prices.iter().chain(&self.area_prices) {
+            check_text(name, NAME_CHARACTERS_MAX, "/prices")?;
+        }
         let event = inventory.event()?;
         let terms = event.terms.patched(&self.terms)?;
         let mut sections = Vec::with_capacity(self.section_prices.len());
         for (name, price) in &self.section_prices {
             price.check_price("/prices")?;
-            let found = event.sections.iter().position(|section| section.name == *name);
-            let index = found.ok_or_else(|| Refusal::SectionNotFound { section: name.clone() })?;
-            sections.push((u16::try_from(index).expect("sections are bounded"), *price));
+            sections.push((event.find_section(name)?, *price));
         }
         let mut areas = Vec::with_capacity(self.area_prices.len());
         for (name, price) in &self.area_prices {

@@ -22,7 +22,6 @@ pub(crate) fn decide(inventory: &Inventory, now: Timestamp) -> Result<Decision, 
         .map(|(id, _)| *id)
         .collect();
     let mut changes = Vec::new();
-    let mut room = SLOTS_PER_SCHEDULE_MAX.saturating_sub(schedule.slots.len() - stale.len());
     if !stale.is_empty() {
         changes.push(Change::SlotsRemoved(stale));
     }
@@ -31,11 +30,7 @@ pub(crate) fn decide(inventory: &Inventory, now: Timestamp) -> Result<Decision, 
     if through > made {
         let first = made.plus_days(1).max(today);
         let mut added = Schedule::planned(&schedule.zone, &schedule.pattern, first..=through, now);
-        added.retain(|(id, _)| {
-            let wanted = room > 0 && !schedule.slots.contains_key(id);
-            room -= usize::from(wanted);
-            wanted
-        });
+        added.retain(|(id, _)| !schedule.slots.contains_key(id));
         if !added.is_empty() {
             changes.push(Change::SlotsAdded(added));
         }

@@ -163,6 +163,10 @@ impl SeatMap {
     /// If there is no such seat.
     pub fn state(&self, seat: Seat) -> SeatState {
         let (word, mask) = self.bit(seat);
+        self.state_of(word, mask)
+    }
+
+    fn state_of(&self, word: usize, mask: u64) -> SeatState {
         if self.free[word] & mask != 0 {
             SeatState::Available
         } else if self.sold[word] & mask != 0 {
@@ -205,6 +209,22 @@ impl SeatMap {
         self.row_words(subsection, row).iter().map(|word| word.count_ones()).sum()
     }
 
+    /// The blocked seats of one subsection, in order.
+    ///
+    /// # Panics
+    /// If there is no such subsection.
+    pub fn blocked(&self, subsection: u16) -> impl Iterator<Item = Seat> + '_ {
+        let block = &self.blocks[usize::from(subsection)];
+        let end = block.first_word + usize::from(block.rows) * block.words_per_row;
+        let rows = self.blocked[block.first_word..end].chunks_exact(block.words_per_row);
+        (1u16..).zip(rows).flat_map(move |(row, words)| {
+            row::positions(words).map(move |position| {
+                let number = u16::try_from(position + 1).expect("a row has at most 1,000 seats");
+                Seat { subsection, row, number }
+            })
+        })
+    }
+
     /// Moves seats from one state to another; cheapest in order of subsection and row.
     ///
     /// # Panics
@@ -212,8 +232,8 @@ impl SeatMap {
     pub(crate) fn transfer(&mut self, seats: impl Iterator<Item = Seat>, from: SeatState, to: SeatState) {
         let mut row: Option<(Seat, u32)> = None;
         for seat in seats {
-            assert_eq!(self.state(seat), from, "{seat:?} is not {from:?}");
             let (word, mask) = self.bit(seat);
+            assert_eq!(self.state_of(word, mask), from, "{seat:?} is not {from:?}");
             if let Some(bits) = self.bits_mut(from) {
                 bits[word] &= !mask;
             }

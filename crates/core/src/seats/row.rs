@@ -119,7 +119,7 @@ fn next_position(words: &[u64], from: usize, taken: bool) -> Option<usize> {
     Some(index * 64 + word.trailing_zeros() as usize)
 }
 
-fn positions(bits: &[u64]) -> impl Iterator<Item = usize> + use<> {
+pub(crate) fn positions(bits: &[u64]) -> impl Iterator<Item = usize> + use<> {
     let mut words = [0; ROW_WORDS_MAX];
     words[..bits.len()].copy_from_slice(bits);
     words.into_iter().enumerate().flat_map(|(index, word)| {

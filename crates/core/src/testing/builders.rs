@@ -21,7 +21,7 @@ use crate::time::{Date, SlotId};
 pub(crate) fn id(label: &str) -> BookingId {
     let mut bytes = [0; 16];
     bytes[..label.len()].copy_from_slice(label.as_bytes());
-    BookingId(bytes)
+    BookingId::from_bytes(bytes)
 }
 
 /// The code that tables give to a booking.
@@ -56,7 +56,7 @@ impl From<Action> for Command {
 
 /// A key on any command.
 pub(crate) fn keyed(key: &str, fingerprint: u64, command: impl Into<Command>) -> Command {
-    let idempotency = Some(Idempotency { key: KeyDigest(id(key).0), fingerprint, keep_seconds: 60 });
+    let idempotency = Some(Idempotency { key: KeyDigest(id(key).to_bytes()), fingerprint, keep_seconds: 60 });
     Command { idempotency, ..command.into() }
 }
 
@@ -272,7 +272,7 @@ impl From<Book> for Command {
 }
 
 pub(crate) fn confirm(label: &str) -> Confirm {
-    Confirm { booking: id(label), payment_reference: None, if_expired: None }
+    Confirm { booking: id(label), payment_reference: None, if_expired: None, free_only: false }
 }
 
 impl Confirm {
@@ -302,7 +302,7 @@ pub(crate) fn cancel(label: &str) -> Command {
 }
 
 pub(crate) fn move_to(label: &str, to: Destination) -> Command {
-    Action::Move(Box::new(Move { booking: id(label), to })).into()
+    Action::Move(Box::new(Move { booking: id(label), to, free_only: false })).into()
 }
 
 pub(crate) fn redeem(label: &str) -> Command {

@@ -272,6 +272,7 @@ impl Scene {
             | Refusal::BookingNotFound
             | Refusal::AlreadyConfirmed
             | Refusal::NotConfirmable
+            | Refusal::Forbidden
             | Refusal::HoldExpired
             | Refusal::NotExtendable
             | Refusal::HoldLimitReached
@@ -372,5 +373,5 @@ fn picture(inventory: &Inventory) -> String {
 }
 
 fn label_of(id: BookingId) -> String {
-    String::from_utf8_lossy(&id.0).trim_end_matches('\0').to_owned()
+    String::from_utf8_lossy(&id.to_bytes()).trim_end_matches('\0').to_owned()
 }

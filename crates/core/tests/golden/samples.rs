@@ -28,7 +28,7 @@ use boxoffice_core::shop::{PickupBox, PickupWindow, ShopPlan};
 use boxoffice_core::time::{Date, Minute, SlotId, Timestamp};
 
 const MOMENT: Timestamp = Timestamp(1_796_083_200_000);
-const BOOKING: BookingId = BookingId([0xB0; 16]);
+const BOOKING: BookingId = BookingId::from_bytes([0xB0; 16]);
 const SLOT: SlotId = SlotId { date: Date(20_788), start: Minute(540) };
 
 fn moment(milliseconds: i64) -> Timestamp {
@@ -221,16 +221,31 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
                 booking: BOOKING,
                 payment_reference: Some("pay-1".into()),
                 if_expired: Some(LatePayment::SameUnits),
+                free_only: true,
             }),
         ),
         ("extend", Action::Extend(Extend { booking: BOOKING, seconds: 300 })),
         ("cancel", Action::Cancel(Cancel { booking: BOOKING, reason: Some("ill".into()) })),
-        ("move_to_slot", Action::Move(Box::new(Move { booking: BOOKING, to: Destination::Slot(SLOT) }))),
+        (
+            "move_to_slot",
+            Action::Move(Box::new(Move { booking: BOOKING, to: Destination::Slot(SLOT), free_only: true })),
+        ),
         (
             "move_to_seats",
-            Action::Move(Box::new(Move { booking: BOOKING, to: Destination::Seats(vec![section_seats()]) })),
+            Action::Move(Box::new(Move {
+                booking: BOOKING,
+                to: Destination::Seats(vec![section_seats()]),
+                free_only: false,
+            })),
         ),
-        ("move_to_best", Action::Move(Box::new(Move { booking: BOOKING, to: Destination::Best(best()) }))),
+        (
+            "move_to_best",
+            Action::Move(Box::new(Move {
+                booking: BOOKING,
+                to: Destination::Best(best()),
+                free_only: false,
+            })),
+        ),
         (
             "redeem",
             Action::Redeem(Redeem { booking: BOOKING, redeem_code: Some(RedeemCode::from_random(5)) }),
@@ -369,13 +384,14 @@ pub(crate) fn changes() -> Vec<Change> {
         Change::Confirmed { booking: BOOKING, payment_reference: None },
         Change::Revived {
             booking: BOOKING,
+            from: Box::new(boxes.clone()),
             units: Box::new(boxes),
             redeem_code: RedeemCode::from_random(9),
             payment_reference: Some("pay-1".into()),
         },
         Change::Extended { booking: BOOKING, expires_at: moment(13) },
         Change::Cancelled { booking: BOOKING, reason: Some("ill".into()) },
-        Change::Moved { booking: BOOKING, units: Box::new(places) },
+        Change::Moved { booking: BOOKING, from: Box::new(event_units()), units: Box::new(places) },
         Change::Redeemed { booking: BOOKING },
         Change::Expired { booking: BOOKING },
         Change::ContactForgotten { customer: "ann".into() },

@@ -195,17 +195,17 @@ fn check_deadlines(inventory: &Inventory) -> Result<(), String> {
 }
 
 fn check_customers(inventory: &Inventory) -> Result<(), String> {
-    let mut recount: HashMap<&str, (u32, u32)> = HashMap::new();
+    let mut recount: HashMap<&str, (u32, u64)> = HashMap::new();
     for booking in inventory.bookings() {
         let (active, units) = recount.entry(&booking.customer).or_default();
         *active += u32::from(matches!(booking.status, Status::OnHold { .. } | Status::Confirmed { .. }));
-        *units += if claim(booking).is_some() { booking.units.quantity() } else { 0 };
+        *units += if claim(booking).is_some() { u64::from(booking.units.quantity()) } else { 0 };
     }
     let counted = inventory
         .customers()
         .iter()
         .map(|(name, account)| (&**name, (account.active_bookings, account.units)));
-    let counted: HashMap<&str, (u32, u32)> = counted.collect();
+    let counted: HashMap<&str, (u32, u64)> = counted.collect();
     ensure!(counted == recount, "customers {counted:?} instead of {recount:?}");
     Ok(())
 }

@@ -120,6 +120,7 @@ pub(crate) enum Op {
     Move {
         target: Target,
         to: MoveOp,
+        free_only: bool,
     },
     Redeem {
         target: Target,
@@ -542,7 +543,11 @@ fn event_moves() -> impl Strategy<Value = MoveOp> {
 
 fn moves(to: BoxedStrategy<MoveOp>) -> impl Strategy<Value = Op> {
     let to = prop_oneof![12 => to, 1 => event_moves()];
-    (target(Target::Active), to).prop_map(|(target, to)| Op::Move { target, to })
+    (target(Target::Active), to, prop::bool::weighted(0.1)).prop_map(|(target, to, free_only)| Op::Move {
+        target,
+        to,
+        free_only,
+    })
 }
 
 fn schedule_wants() -> impl Strategy<Value = WantOp> {

@@ -113,7 +113,7 @@ impl Translator {
         let mut bytes = [0; 16];
         bytes[..4].copy_from_slice(&self.ids_made.wrapping_mul(0x9E37_79B1).to_be_bytes());
         bytes[12..].copy_from_slice(&self.ids_made.to_be_bytes());
-        BookingId(bytes)
+        BookingId::from_bytes(bytes)
     }
 
     fn action(&mut self, op: &Op, model: &Model, now: Timestamp) -> Action {
@@ -134,6 +134,7 @@ impl Translator {
                     3 => Some(late_payment(1)),
                     _ => Some(late_payment(2)),
                 },
+                free_only: matches!(reference, 17 | 18),
             }),
             Op::Extend { target, seconds } => Action::Extend(Extend {
                 booking: find(*target, model),
@@ -147,11 +148,12 @@ impl Translator {
                     _ => None,
                 },
             }),
-            Op::Move { target, to } => {
+            Op::Move { target, to, free_only } => {
                 let booking = find(*target, model);
                 Action::Move(Box::new(Move {
                     booking,
                     to: destination(to, model.bookings.get(&booking), model),
+                    free_only: *free_only,
                 }))
             }
             Op::Redeem { target, code } => {
@@ -291,7 +293,7 @@ fn find(target: Target, model: &Model) -> BookingId {
     };
     found
         .or_else(|| recent(model, 0, |_| !matches!(target, Target::Unknown)))
-        .unwrap_or(BookingId([0xEE; 16]))
+        .unwrap_or(BookingId::from_bytes([0xEE; 16]))
 }
 
 fn hall(model: &Model) -> Option<&Hall> {

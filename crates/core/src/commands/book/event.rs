@@ -1,5 +1,6 @@
 //! Seats and standing places of an event.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -7,8 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::{check_customer, check_units};
 use crate::booking::{AreaClaim, SeatClaim, Units};
 use crate::event::{Event, SeatName};
+use crate::ids::check_text;
 use crate::inventory::Inventory;
-use crate::limits::UNITS_PER_BOOKING_MAX;
+use crate::limits::{
+    ADDRESS_CHARACTERS_MAX, AREAS_PER_EVENT_MAX, NAME_CHARACTERS_MAX, UNITS_PER_BOOKING_MAX,
+};
 use crate::refusal::{Refusal, SeatAlternative, SeatConflict};
 use crate::rules::Orphans;
 use crate::seats::search::{self, NothingFound, Wish};
@@ -65,18 +69,20 @@ pub(super) fn check_form(seats: &SeatWish, areas: &[AreaWish]) -> Result<(), Ref
             if sections.is_empty() {
                 return Err(Refusal::invalid("/seats", "must not be empty"));
             }
-            sections.iter().try_for_each(check_some_seats)?;
+            sections.iter().try_for_each(check_seats_form)?;
         }
-        SeatWish::Best(BestAvailable { quantity: 0, .. }) => {
-            return Err(Refusal::invalid("/best_available/quantity", "must be at least 1"));
-        }
-        SeatWish::Best(_) => {}
+        SeatWish::Best(best) => check_best_form(best)?,
     }
+    if areas.len() > AREAS_PER_EVENT_MAX {
+        return Err(Refusal::invalid("/areas", format!("must be at most {AREAS_PER_EVENT_MAX}")));
+    }
+    let mut names = HashSet::new();
     for (index, area) in areas.iter().enumerate() {
+        check_text(&area.name, NAME_CHARACTERS_MAX, &format!("/areas/{index}/name"))?;
         if area.quantity == 0 {
             return Err(Refusal::invalid(&format!("/areas/{index}/quantity"), "must be at least 1"));
         }
-        if areas[..index].iter().any(|other| other.name == area.name) {
+        if !names.insert(&area.name) {
             return Err(Refusal::invalid(&format!("/areas/{index}/name"), "stands in the list twice"));
         }
     }
@@ -144,9 +150,21 @@ pub(super) fn check_again(
     areas.iter().try_for_each(|claim| check_area(event, claim))
 }
 
-/// Refuses a list without seats.
-pub(crate) fn check_some_seats(seats: &SectionSeats) -> Result<(), Refusal> {
+/// Refuses a list without seats, or of a section that could not exist.
+pub(crate) fn check_seats_form(seats: &SectionSeats) -> Result<(), Refusal> {
+    check_text(&seats.section, ADDRESS_CHARACTERS_MAX, "/seats")?;
     if seats.seats.is_empty() { Err(Refusal::invalid("/seats", "must not be empty")) } else { Ok(()) }
+}
+
+/// Refuses no seats at all, or those of a section that could not exist.
+pub(crate) fn check_best_form(best: &BestAvailable) -> Result<(), Refusal> {
+    if let Some(section) = &best.section {
+        check_text(section, ADDRESS_CHARACTERS_MAX, "/best_available/section")?;
+    }
+    if best.quantity == 0 {
+        return Err(Refusal::invalid("/best_available/quantity", "must be at least 1"));
+    }
+    Ok(())
 }
 
 /// The seats of names, in order. Refuses sections and seats that do not exist, and seats named twice.

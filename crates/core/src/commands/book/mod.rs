@@ -24,7 +24,7 @@ use crate::time::{SlotId, Timestamp};
 
 pub use event::{AreaWish, BestAvailable, SeatWish, SectionSeats};
 pub(crate) use event::{
-    best_seats, check_area, check_available, check_orphans, check_some_seats, named_seats,
+    best_seats, check_area, check_available, check_best_form, check_orphans, check_seats_form, named_seats,
 };
 pub use slot::Places;
 pub(crate) use slot::{check_open, check_places};
@@ -118,12 +118,12 @@ impl Book {
             metadata: self.metadata.clone(),
             version: 1,
         };
-        let mut changes = vec![Change::Booked(Arc::new(booking))];
+        let mut decision = Decision::one(Change::Booked(Arc::new(booking)), Reply::Booking(self.id));
         if let Some(contact) = &self.contact {
             let (customer, contact) = (Arc::clone(&self.customer), contact.clone());
-            changes.push(Change::ContactKept { customer, contact });
+            decision.changes.push(Change::ContactKept { customer, contact });
         }
-        Ok(Decision { changes, reply: Reply::Booking(self.id) })
+        Ok(decision)
     }
 
     fn check_form(&self) -> Result<(), Refusal> {
@@ -180,7 +180,7 @@ pub(crate) fn check_customer(
         Some(_) | None => {}
     }
     let owned = account.map_or(0, |account| account.units);
-    if rules.max_units_per_customer.is_some_and(|most| units > most.saturating_sub(owned)) {
+    if rules.max_units_per_customer.is_some_and(|most| owned + u64::from(units) > u64::from(most)) {
         return Err(Refusal::CustomerLimitReached { booking: latest() });
     }
     Ok(())

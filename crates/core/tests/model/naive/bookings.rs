@@ -1,5 +1,6 @@
 //! The life of a booking, from hold to admission.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use boxoffice_core::booking::{AreaClaim, Booking, SeatClaim, Status, Units};
@@ -204,7 +205,9 @@ impl Model {
             form::check_text(reference, 500)?;
         }
         let booking = self.find(confirm.booking)?;
+        let owing = confirm.free_only && booking.total_price.0 > 0;
         match booking.status {
+            Status::OnHold { .. } | Status::Expired { .. } if owing => return refuse(Refusal::Forbidden),
             Status::OnHold { .. } => {
                 let booking = self.restate(confirm.booking, Status::Confirmed { confirmed_at: now });
                 booking.payment_reference.clone_from(&confirm.payment_reference);
@@ -320,6 +323,14 @@ impl Model {
     }
 
     pub(super) fn move_booking(&mut self, now: Timestamp, moving: &Move) -> Decided<Grant> {
+        let nothing = match &moving.to {
+            Destination::Slot(_) => false,
+            Destination::Seats(sections) => sections.iter().any(|section| section.seats.is_empty()),
+            Destination::Best(best) => best.quantity == 0,
+        };
+        if nothing {
+            return invalid();
+        }
         let booking = self.find(moving.booking)?;
         refuse_if(!is_active(&booking), Refusal::NotMovable)?;
         let units = match (&booking.units, &moving.to) {
@@ -340,14 +351,20 @@ impl Model {
                     hall.seats.insert(claim.seat, super::Owner::Nobody);
                 }
                 let found = self.other_seats(&hall, seats.len(), &moving.to)?;
-                // Whoever stays keeps the old price.
-                let stays = seats.iter().all(|claim| found.contains(&claim.seat));
-                let seats = if stays { seats.clone() } else { hall.priced(&found) };
+                // A seat that stays keeps its price.
+                let old: BTreeMap<Seat, Money> =
+                    seats.iter().map(|claim| (claim.seat, claim.price)).collect();
+                let mut seats = hall.priced(&found);
+                for claim in &mut seats {
+                    claim.price = old.get(&claim.seat).copied().unwrap_or(claim.price);
+                }
                 Units::Event { seats, areas: areas.clone() }
             }
             _ => return refuse(Refusal::NotMovable),
         };
         let price_difference = Money(price_of(&units).0 - booking.total_price.0);
+        let paid = matches!(booking.status, Status::Confirmed { .. });
+        refuse_if(moving.free_only && paid && price_difference.0 > 0, Refusal::Forbidden)?;
         if units != booking.units {
             self.free(moving.booking);
             self.give(&units, moving.booking);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use boxoffice_core::booking::SeatClaim;
 use boxoffice_core::commands::{BestAvailable, CreateEvent, SectionSeats};
-use boxoffice_core::event::{Area, Section, Sellout};
+use boxoffice_core::event::{Area, SeatName, Section, Sellout};
 use boxoffice_core::ids::BookingId;
 use boxoffice_core::money::Money;
 use boxoffice_core::outcome::{EventSummary, Grant, SubsectionSummary};
@@ -365,6 +365,12 @@ impl Hall {
             rows: part.rows,
             cols: part.cols,
             counts: self.counts(&[at], &state_of),
+            blocked: self
+                .seats
+                .iter()
+                .filter(|(seat, owner)| seat.subsection == at && matches!(owner, Owner::House))
+                .map(|(seat, _)| SeatName { row: seat.row, number: seat.number })
+                .collect(),
         };
         let area = |area: &Standing| Area {
             name: area.name.clone(),

@@ -140,7 +140,10 @@ impl Model {
             Answer::Replayed(_) => false,
             Answer::Granted(_) => true,
             Answer::Refused(no) => match no.refusal.kind() {
-                RefusalKind::Invalid | RefusalKind::KeyReused | RefusalKind::Overloaded => false,
+                RefusalKind::Invalid
+                | RefusalKind::Forbidden
+                | RefusalKind::KeyReused
+                | RefusalKind::Overloaded => false,
                 RefusalKind::NotFound | RefusalKind::Conflict | RefusalKind::Gone => true,
             },
         };
