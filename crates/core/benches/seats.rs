@@ -28,6 +28,8 @@ const GROUP: u32 = 4;
 const SECTIONS: u16 = 20;
 const ROWS: u16 = 50;
 const COLS: u16 = 50;
+/// Bookings timed together.
+const WINDOW: usize = 100;
 
 fn main() {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -42,29 +44,37 @@ fn main() {
         "{:<28} {:>10} {:>11} {:>11} {:>8} {:>8} {:>10} {:>12}",
         "hall", "search ns", "seat scan", "word scan", "x seat", "x word", "book ns", "books/s"
     );
-    let mut search_costs = Vec::new();
-    let mut book_costs = Vec::new();
-    for percent in [0, 50, 90, 99] {
-        let line = measure(&format!("{percent} % sold from the front"), hall_sold_from_the_front(percent));
-        search_costs.push(line.search);
-        book_costs.push(line.book);
+    let percents = [0, 50, 90, 99];
+    let (books, best, first) = sell_out(percents);
+    let mut searches = Vec::new();
+    for (percent, book) in percents.into_iter().zip(books) {
+        let hall = hall_sold_from_the_front(percent);
+        let search = measure(&hall);
+        print_line(&format!("{percent} % sold from the front"), &search, book);
+        searches.push(search);
     }
     for percent in [50, 90, 99] {
-        measure(&format!("{percent} % sold at random"), hall_sold_at_random(percent));
+        print_hall(&format!("{percent} % sold at random"), hall_sold_at_random(percent));
     }
-    measure("checkerboard", checkerboard(SECTIONS, ROWS, COLS));
-    measure("checkerboard, 1,000,000", checkerboard(1, 1_000, 1_000));
+    print_hall("checkerboard", checkerboard(SECTIONS, ROWS, COLS));
+    print_hall("checkerboard, 1,000,000", checkerboard(1, 1_000, 1_000));
     println!();
-    println!("search at 99 % / at 0 %: {:.2} (at most 3)", search_costs[3] / search_costs[0]);
-    println!("book   at 99 % / at 0 %: {:.2} (at most 3)", book_costs[3] / book_costs[0]);
+    println!("search at 99 % / at 0 %: {:.2} (at most 3)", searches[3].search / searches[0].search);
+    println!("book at 99 % / at 0 %: {:.2} (at most 3)", books[3] / books[0]);
+    println!("seat scan / search at 90 %: {:.0} (at least 20)", searches[2].seat_scan / searches[2].search);
+    println!(
+        "whole hall sold, key and all: {best:.0} bookings/s (at least 1000000), {first:.0} in fresh memory"
+    );
 }
 
-struct Line {
+/// Nanoseconds of finding four seats in a hall, in three ways.
+struct Search {
     search: f64,
-    book: f64,
+    seat_scan: f64,
+    word_scan: f64,
 }
 
-fn measure(name: &str, mut hall: Hall) -> Line {
+fn measure(hall: &Hall) -> Search {
     let event = hall.event();
     let wish = Wish {
         quantity: GROUP,
@@ -87,15 +97,22 @@ fn measure(name: &str, mut hall: Hall) -> Line {
     let seat_scan =
         nanoseconds(|| black_box(scan_seats(black_box(&bytes), usize::from(hall.cols), 4)).is_some());
     let word_scan = nanoseconds(|| black_box(scan_words(black_box(&words), black_box(GROUP))).is_some());
+    Search { search, seat_scan, word_scan }
+}
 
-    let book = hall.nanoseconds_per_booking();
+fn print_hall(name: &str, mut hall: Hall) {
+    let search = measure(&hall);
+    print_line(name, &search, hall.nanoseconds_per_booking());
+}
+
+fn print_line(name: &str, search: &Search, book: f64) {
+    let Search { search, seat_scan, word_scan } = search;
     println!(
         "{name:<28} {search:>10.0} {seat_scan:>11.0} {word_scan:>11.0} {:>8.1} {:>8.1} {book:>10.0} {:>12.0}",
         seat_scan / search,
         word_scan / search,
         1e9 / book
     );
-    Line { search, book }
 }
 
 /// The median of many timed rounds of a cheap call.
@@ -121,8 +138,7 @@ fn nanoseconds(mut call: impl FnMut() -> bool) -> f64 {
         })
         .collect();
     black_box(truths);
-    rounds.sort_by(f64::total_cmp);
-    rounds[rounds.len() / 2]
+    median(&mut rounds)
 }
 
 /// One byte a seat, one if free; the first run of free seats in a row.
@@ -264,19 +280,13 @@ impl Hall {
         SeatWish::Best(BestAvailable { quantity, section: None, adjacent_required: false })
     }
 
-    /// Books rounds of groups and times them; between the rounds they are cancelled, untimed, so that the hall
-    /// stays as full as it was.
+    /// Books rounds of groups and times them; after each round they are cancelled, untimed, so that the hall stays as
+    /// full as it was.
     fn nanoseconds_per_booking(&mut self) -> f64 {
-        let per_round = (self.available() / GROUP / 2).clamp(1, 100);
-        let mut rounds: Vec<f64> = (0..400)
+        let mut rounds: Vec<f64> = (0..40)
             .map(|_| {
-                let commands: Vec<Command> =
-                    (0..per_round).map(|_| self.booking(Hall::best(GROUP))).collect();
-                let started = Instant::now();
-                for command in &commands {
-                    black_box(apply(&mut self.inventory, NOW, command));
-                }
-                let nanoseconds = started.elapsed().as_nanos() as f64 / f64::from(per_round);
+                let commands: Vec<Command> = (0..WINDOW).map(|_| self.booking(Hall::best(GROUP))).collect();
+                let nanoseconds = self.nanoseconds_for(&commands);
                 for command in commands {
                     let Action::Book(book) = command.action else { unreachable!("a round of bookings") };
                     let cancel = Cancel { booking: book.id, reason: None };
@@ -285,9 +295,47 @@ impl Hall {
                 nanoseconds
             })
             .collect();
-        rounds.sort_by(f64::total_cmp);
-        rounds[rounds.len() / 2]
+        median(&mut rounds)
     }
+
+    fn nanoseconds_for(&mut self, commands: &[Command]) -> f64 {
+        let started = Instant::now();
+        for command in commands {
+            black_box(apply(&mut self.inventory, NOW, command));
+        }
+        started.elapsed().as_nanos() as f64 / commands.len() as f64
+    }
+}
+
+/// Sells whole halls in groups and times the bookings made when the hall was as full as each of `percents`; also the
+/// rate of whole halls, the first in memory that the process has never touched, the best of the others in memory
+/// that it has.
+fn sell_out(percents: [usize; 4]) -> ([f64; 4], f64, f64) {
+    let mut windows: [Vec<f64>; 4] = Default::default();
+    let mut rates = Vec::new();
+    for _ in 0..40 {
+        let mut hall = Hall::new(SECTIONS, ROWS, COLS);
+        let groups = (hall.available() / GROUP) as usize;
+        let commands: Vec<Command> = (0..groups).map(|_| hall.booking(Hall::best(GROUP))).collect();
+        let started = Instant::now();
+        let mut sold = 0;
+        for (percent, window) in percents.iter().zip(&mut windows) {
+            let from = groups * percent / 100;
+            hall.nanoseconds_for(&commands[sold..from]);
+            window.push(hall.nanoseconds_for(&commands[from..from + WINDOW]));
+            sold = from + WINDOW;
+        }
+        hall.nanoseconds_for(&commands[sold..]);
+        rates.push(groups as f64 / started.elapsed().as_secs_f64());
+        assert_eq!(hall.available(), 0, "every group got its seats");
+    }
+    let first = rates.remove(0);
+    (windows.map(|mut rounds| median(&mut rounds)), rates.into_iter().fold(0.0, f64::max), first)
+}
+
+fn median(rounds: &mut [f64]) -> f64 {
+    rounds.sort_by(f64::total_cmp);
+    rounds[rounds.len() / 2]
 }
 
 fn without_key(action: Action) -> Command {
@@ -295,11 +343,11 @@ fn without_key(action: Action) -> Command {
 }
 
 /// Sold as an on-sale goes: groups of one to six, each the best that is left.
-fn hall_sold_from_the_front(percent: u32) -> Hall {
+fn hall_sold_from_the_front(percent: usize) -> Hall {
     let mut hall = Hall::new(SECTIONS, ROWS, COLS);
     let seats = hall.available();
     let mut group = 0;
-    while hall.available() > seats * (100 - percent) / 100 {
+    while hall.available() as usize > seats as usize * (100 - percent) / 100 {
         group = group % 6 + 1;
         let command = hall.booking(Hall::best(group));
         hall.grant(&command);

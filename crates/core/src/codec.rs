@@ -2,8 +2,8 @@
 //!
 //! One version byte, then a varint length of the list (changes) and the values in the postcard wire format: unsigned
 //! integers as LEB128 varints, signed ones zigzag first, text and lists with a varint length before them, an option
-//! as one byte, an enum as the varint index of its variant. Variants and fields are therefore only ever appended, and
-//! the golden bytes in `tests/golden` fail if one moves.
+//! as one byte, an enum as the varint index of its variant. Structs have no lengths: only variants may be appended, any
+//! other change is a new version. The golden bytes in `tests/golden` fail if something moves.
 
 use crate::change::Change;
 use crate::command::Command;

@@ -11,8 +11,9 @@ use crate::time::{SlotId, Timestamp};
 
 /// A refusal by the rules, with what the caller needs to do better next time.
 ///
-/// The variants stand in the order of the checks: of two reasons that hold, the earlier is given. Only what cannot be
-/// judged without the inventory (a patch of its terms, the number of seats of a move) is refused as invalid later.
+/// The variants stand in the order of the checks: of two reasons that hold, the earlier is given. What cannot be judged
+/// without the inventory (a patch of its terms, the number of seats of a move) is refused as invalid later, and of the
+/// items of one list the first that is wrong decides.
 /// [`Refusal::code`] is the error code of the API.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, strum::EnumDiscriminants)]
 #[strum_discriminants(

@@ -11,7 +11,7 @@ pub(crate) fn run() -> Result<()> {
     let root = sources::root()?;
     let mut steps = Steps::new(&root);
     steps.cargo("fmt --all --check")?;
-    steps.cargo("clippy --workspace --all-targets -- -D warnings")?;
+    steps.cargo("clippy --locked --workspace --all-targets -- -D warnings")?;
     steps.run("tidy", tidy::run)?;
     steps.run("cargo-deny is installed", deny_is_installed)?;
     steps.cargo("deny --workspace check bans licenses sources")?;

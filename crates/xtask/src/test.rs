@@ -10,9 +10,9 @@ use crate::step::Steps;
 pub(crate) fn run() -> Result<()> {
     let root = sources::root()?;
     let mut steps = Steps::new(&root);
-    steps.cargo("test --workspace --lib --bins --tests --examples")?;
-    steps.cargo("test --workspace --doc")?;
-    steps.cargo("check --workspace --benches")?;
+    steps.cargo("test --locked --workspace --lib --bins --tests --examples")?;
+    steps.cargo("test --locked --workspace --doc")?;
+    steps.cargo("check --locked --workspace --benches")?;
     steps.summarize();
     Ok(())
 }

@@ -143,6 +143,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::event::SeatName;
     use crate::money::Money;
+    use crate::outcome::Summary;
     use crate::rules::Orphans;
     use crate::testing::{Reached, Scene, bakery, book, hall, keyed, one_section, second};
 
@@ -158,6 +159,21 @@ pub(crate) mod tests {
         let gala = hall(&[("A-1", 2, 3), ("A-2", 1, 2), ("B-7", 1, 1)]).with_area("standing", 10);
         scene.row(keyed("k1", 2, gala.clone()), "event Open: 19 free, 0 held, 0 sold, 0 blocked");
         scene.shows("A-1 ... ...\nA-2 ..\nB-7 .\nstanding 0h 0s");
+        let Some(Summary::Event(summary)) = scene.inventory.summary() else { panic!("an event") };
+        let sections: Vec<_> = summary
+            .sections
+            .iter()
+            .map(|(section, counts)| (section.name.as_str(), counts.available))
+            .collect();
+        assert_eq!(sections, [("A", 8), ("B", 1)]);
+        let subsections: Vec<_> = summary
+            .subsections
+            .iter()
+            .map(|part| {
+                (part.address.as_str(), part.rows, part.cols, part.counts.available, part.blocked.len())
+            })
+            .collect();
+        assert_eq!(subsections, [("A-1", 2, 3, 6, 0), ("A-2", 1, 2, 2, 0), ("B-7", 1, 1, 1, 0)]);
         scene.row(keyed("k1", 2, gala.clone()), "again: event Open: 19 free, 0 held, 0 sold, 0 blocked");
         scene.row(gala, "ALREADY_EXISTS");
         scene.row(bakery(), "ALREADY_EXISTS");
@@ -168,6 +184,8 @@ pub(crate) mod tests {
         let mut house = Scene::empty();
         house.row(blocked, "event Open: 4 free, 0 held, 0 sold, 2 blocked");
         house.shows("A-1 x.. ..x");
+        let Some(Summary::Event(summary)) = house.inventory.summary() else { panic!("an event") };
+        assert_eq!(summary.subsections[0].blocked, [name(1, 1), name(2, 3)]);
 
         let edited = |edit: fn(&mut CreateEvent)| {
             let mut create =

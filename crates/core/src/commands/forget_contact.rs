@@ -60,6 +60,7 @@ pub(crate) mod tests {
         assert_eq!(contact(&scene), None);
         scene.row(forget(), "done");
         assert_eq!(scene.inventory.customers().get("ann").unwrap().units, 3);
+        assert_eq!(scene.inventory.customers().iter().map(|(name, _)| &**name).collect::<Vec<_>>(), ["ann"]);
         scene.reached
     }
 }

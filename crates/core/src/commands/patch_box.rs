@@ -51,14 +51,25 @@ impl PatchBox {
             return Err(Refusal::CapacityBelowBookedCount { booked });
         }
 
+        let current = BoxProperties {
+            number,
+            quantity: boxed.pool.capacity,
+            price: boxed.price,
+            pickup: boxed.pickup,
+            price_curve: boxed.price_curve.clone(),
+            closed: boxed.closed,
+        };
         let properties = BoxProperties {
             number,
             quantity,
-            price: self.price.unwrap_or(boxed.price),
-            pickup: self.pickup.unwrap_or(boxed.pickup),
-            price_curve: self.price_curve.clone().unwrap_or_else(|| boxed.price_curve.clone()),
-            closed: self.closed.unwrap_or(boxed.closed),
+            price: self.price.unwrap_or(current.price),
+            pickup: self.pickup.unwrap_or(current.pickup),
+            price_curve: self.price_curve.clone().unwrap_or_else(|| current.price_curve.clone()),
+            closed: self.closed.unwrap_or(current.closed),
         };
+        if properties == current {
+            return Ok(Decision::nothing(Reply::Box(number)));
+        }
         Ok(Decision::one(Change::BoxPatched(Box::new(properties)), Reply::Box(number)))
     }
 }

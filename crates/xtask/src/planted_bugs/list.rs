@@ -168,7 +168,7 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         "customer-units-forgotten",
         "the limit per customer is one per booking",
         "commands/book/mod.rs",
-        "units > most.saturating_sub(owned)",
+        "owned + u64::from(units) > u64::from(most)",
         "units > most",
     ),
     bug(

@@ -188,7 +188,8 @@ pub(crate) fn check_customer(
 
 /// Refuses units that a booking claimed once and that cannot be claimed again now.
 ///
-/// Everything a new booking is asked applies, except the sales window: it judged the hold when it was made.
+/// What a new booking is asked applies again, except its size, the sales window and the orphan rule: they judged the
+/// hold when it was made.
 pub(crate) fn check_again(inventory: &Inventory, now: Timestamp, booking: &Booking) -> Result<(), Refusal> {
     match &booking.units {
         Units::Event { seats, areas } => event::check_again(inventory, &booking.customer, seats, areas),
