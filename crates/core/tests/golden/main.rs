@@ -1,8 +1,9 @@
 //! The bytes of commands and changes, written down: they fail if a variant or a field moves.
 //!
-//! A line of `commands.txt` and `changes.txt` is a name and the bytes in hexadecimal. A new variant gets a new line;
+//! `rubbish.rs` feeds the rules with commands from damaged bytes. A line of `commands.txt` and `changes.txt` is a name and the bytes in hexadecimal. A new variant gets a new line;
 //! a line that exists is never changed while journals of its version are about.
 
+mod rubbish;
 mod samples;
 
 use std::collections::BTreeSet;

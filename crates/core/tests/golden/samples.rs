@@ -27,7 +27,7 @@ use boxoffice_core::seats::{Seat, SeatState};
 use boxoffice_core::shop::{PickupBox, PickupWindow, ShopPlan};
 use boxoffice_core::time::{Date, Minute, SlotId, Timestamp};
 
-const MOMENT: Timestamp = Timestamp(1_796_083_200_000);
+pub(crate) const MOMENT: Timestamp = Timestamp(1_796_083_200_000);
 const BOOKING: BookingId = BookingId::from_bytes([0xB0; 16]);
 const SLOT: SlotId = SlotId { date: Date(20_788), start: Minute(540) };
 
@@ -36,7 +36,7 @@ fn moment(milliseconds: i64) -> Timestamp {
 }
 
 fn window() -> Window {
-    Window { start: Minute(540), end: Minute(720), capacity: 200, price: Money(-1) }
+    Window { start: Minute(540), end: Minute(720), capacity: 200, price: Money(100) }
 }
 
 fn sales() -> SalesWindow {

@@ -1,0 +1,74 @@
+//! Commands read from damaged bytes: whatever decodes is a command, and no command makes the rules panic.
+
+use boxoffice_core::apply;
+use boxoffice_core::codec::{decode_command, encode_command};
+use boxoffice_core::command::Action;
+use boxoffice_core::inventory::Inventory;
+use boxoffice_core::outcome::Outcome;
+use boxoffice_core::time::Timestamp;
+
+use crate::samples;
+
+const VARIANTS_PER_SAMPLE: u32 = 3_000;
+const SEED: u64 = 0x5EED_0F_B0_C0DE;
+
+/// A generator of bits that is good enough to spoil bytes.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 16) as usize % limit
+    }
+
+    fn spoil(&mut self, bytes: &mut Vec<u8>) {
+        for _ in 0..=self.below(3) {
+            // Never the version.
+            let at = 1 + self.below(bytes.len() - 1);
+            match self.below(4) {
+                0 => bytes[at] ^= 1 << self.below(8),
+                1 => bytes[at] = [0, 1, 0x7f, 0x80, 0xff][self.below(5)],
+                2 => bytes.insert(at, [0xff, 0x80, 0][self.below(3)]),
+                _ => bytes.splice(at..at + 1, [0xff, 0xff, 0xff, 0xff, 0x0f]).for_each(drop),
+            }
+        }
+    }
+}
+
+#[test]
+fn commands_from_damaged_bytes_never_panic() {
+    let mut chance = Chance(SEED);
+    let mut decoded = 0u32;
+    let mut granted_changes = 0usize;
+    let samples = samples::commands();
+    let creations = samples.iter().filter(|(_, command)| {
+        matches!(command.action, Action::CreateEvent(_) | Action::CreateSchedule(_) | Action::CreateShop(_))
+    });
+    for (kind, creation) in creations {
+        let mut live = Inventory::default();
+        let mut copy = Inventory::default();
+        let mut now = samples::MOMENT;
+        let applied = apply(&mut live, now, creation);
+        assert!(matches!(applied.outcome, Outcome::Granted(_)), "{kind}: {:?}", applied.outcome);
+        live.end_batch();
+        copy.replay(&applied.changes);
+        for (_, command) in &samples {
+            for _ in 0..VARIANTS_PER_SAMPLE {
+                let mut bytes = encode_command(command);
+                chance.spoil(&mut bytes);
+                let Ok(command) = decode_command(&bytes) else { continue };
+                decoded += 1;
+                now = Timestamp(now.0 + chance.below(20_000) as i64);
+                let applied = apply(&mut live, now, &command);
+                live.end_batch();
+                granted_changes += applied.changes.len();
+                copy.replay(&applied.changes);
+            }
+        }
+        assert!(live == copy, "{kind}: replaying the changes gives the same state");
+    }
+    assert!(decoded > 50_000, "only {decoded} commands could be read");
+    assert!(granted_changes > 1_000, "only {granted_changes} changes");
+}
