@@ -135,7 +135,11 @@ pub(crate) fn check_slug(slug: &str, pointer: &str) -> Result<(), Refusal> {
 }
 
 /// Refuses text that is empty, too long or has control characters.
-pub(crate) fn check_text(text: &str, characters_max: usize, pointer: &str) -> Result<(), Refusal> {
+pub(crate) fn check_text(
+    text: &str,
+    characters_max: usize,
+    pointer: impl std::fmt::Display,
+) -> Result<(), Refusal> {
     let plain = text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
     let fits = text.len() <= characters_max || text.chars().count() <= characters_max;
     if !text.is_empty() && fits && (plain || !text.chars().any(char::is_control)) {

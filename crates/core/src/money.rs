@@ -38,7 +38,7 @@ impl Money {
     }
 
     /// Refuses a price outside the bounds.
-    pub(crate) fn check_price(self, pointer: &str) -> Result<(), Refusal> {
+    pub(crate) fn check_price(self, pointer: impl std::fmt::Display) -> Result<(), Refusal> {
         if (0..=PRICE_MINOR_UNITS_MAX).contains(&self.0) {
             return Ok(());
         }

@@ -246,8 +246,9 @@ pub enum RefusalKind {
 }
 
 impl Refusal {
-    pub(crate) fn invalid(pointer: &str, message: impl Into<String>) -> Refusal {
-        Refusal::InvalidRequest { pointer: pointer.to_owned(), message: message.into() }
+    /// `pointer` is put into words only here: a check that holds costs nothing for it.
+    pub(crate) fn invalid(pointer: impl std::fmt::Display, message: impl Into<String>) -> Refusal {
+        Refusal::InvalidRequest { pointer: pointer.to_string(), message: message.into() }
     }
 
     /// The error code of the API, such as `SEAT_UNAVAILABLE`.

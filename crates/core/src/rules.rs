@@ -280,7 +280,7 @@ impl Rules {
 }
 
 /// Refuses a number outside 1 to `most`.
-pub(crate) fn check_within(number: u32, most: u32, pointer: &str) -> Result<(), Refusal> {
+pub(crate) fn check_within(number: u32, most: u32, pointer: impl std::fmt::Display) -> Result<(), Refusal> {
     if (1..=most).contains(&number) {
         return Ok(());
     }

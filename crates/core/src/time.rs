@@ -24,7 +24,7 @@ impl Timestamp {
         Timestamp(self.0.clamp(*MOMENTS.start(), *MOMENTS.end()))
     }
 
-    pub(crate) fn check(self, pointer: &str) -> Result<(), Refusal> {
+    pub(crate) fn check(self, pointer: impl std::fmt::Display) -> Result<(), Refusal> {
         if MOMENTS.contains(&self.0) {
             return Ok(());
         }
@@ -61,7 +61,7 @@ impl Date {
         Date(self.0.saturating_add(days))
     }
 
-    pub(crate) fn check(self, pointer: &str) -> Result<(), Refusal> {
+    pub(crate) fn check(self, pointer: impl std::fmt::Display) -> Result<(), Refusal> {
         if DATES.contains(&self.0) {
             return Ok(());
         }

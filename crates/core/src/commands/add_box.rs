@@ -81,11 +81,11 @@ pub(crate) fn check_curve(curve: &[PriceStep]) -> Result<(), Refusal> {
         ));
     }
     for (index, step) in curve.iter().enumerate() {
-        step.at.check(&format!("/price_curve/{index}/at"))?;
-        step.price.check_price(&format!("/price_curve/{index}/price"))?;
+        step.at.check(format_args!("/price_curve/{index}/at"))?;
+        step.price.check_price(format_args!("/price_curve/{index}/price"))?;
         if index > 0 && curve[index - 1].at >= step.at {
             return Err(Refusal::invalid(
-                &format!("/price_curve/{index}/at"),
+                format_args!("/price_curve/{index}/at"),
                 "must be later than the step before",
             ));
         }

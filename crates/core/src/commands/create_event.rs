@@ -72,23 +72,23 @@ fn check_sections(sections: &[SectionPlan]) -> Result<(), Refusal> {
     let mut subsections = 0;
     for (index, section) in sections.iter().enumerate() {
         let at = format!("/sections/{index}");
-        check_text(&section.name, SECTION_NAME_CHARACTERS_MAX, &format!("{at}/name"))?;
+        check_text(&section.name, SECTION_NAME_CHARACTERS_MAX, format_args!("{at}/name"))?;
         if section.name.contains('-') {
-            return Err(Refusal::invalid(&format!("{at}/name"), "must not contain a dash"));
+            return Err(Refusal::invalid(format_args!("{at}/name"), "must not contain a dash"));
         }
         if !names.insert(&section.name) {
-            return Err(Refusal::invalid(&format!("{at}/name"), "names another section too"));
+            return Err(Refusal::invalid(format_args!("{at}/name"), "names another section too"));
         }
-        section.price.check_price(&format!("{at}/price"))?;
+        section.price.check_price(format_args!("{at}/price"))?;
         if section.subsections.is_empty() {
-            return Err(Refusal::invalid(&format!("{at}/subsections"), "must not be empty"));
+            return Err(Refusal::invalid(format_args!("{at}/subsections"), "must not be empty"));
         }
         let mut numbers = HashSet::new();
         for (index, subsection) in section.subsections.iter().enumerate() {
             let at = format!("{at}/subsections/{index}");
             check_subsection(subsection, &at)?;
             if !numbers.insert(subsection.number) {
-                return Err(Refusal::invalid(&format!("{at}/number"), "numbers another subsection too"));
+                return Err(Refusal::invalid(format_args!("{at}/number"), "numbers another subsection too"));
             }
             seats += u64::from(subsection.rows) * u64::from(subsection.cols);
         }
@@ -105,15 +105,15 @@ fn check_sections(sections: &[SectionPlan]) -> Result<(), Refusal> {
 }
 
 fn check_subsection(subsection: &SubsectionPlan, at: &str) -> Result<(), Refusal> {
-    check_within(subsection.number.into(), u16::MAX.into(), &format!("{at}/number"))?;
-    check_within(subsection.rows.into(), ROWS_MAX.into(), &format!("{at}/rows"))?;
-    check_within(subsection.cols.into(), COLS_MAX.into(), &format!("{at}/cols"))?;
+    check_within(subsection.number.into(), u16::MAX.into(), format_args!("{at}/number"))?;
+    check_within(subsection.rows.into(), ROWS_MAX.into(), format_args!("{at}/rows"))?;
+    check_within(subsection.cols.into(), COLS_MAX.into(), format_args!("{at}/cols"))?;
     for (index, seat) in subsection.blocked.iter().enumerate() {
         let inside =
             (1..=subsection.rows).contains(&seat.row) && (1..=subsection.cols).contains(&seat.number);
         if !inside {
             return Err(Refusal::invalid(
-                &format!("{at}/blocked/{index}"),
+                format_args!("{at}/blocked/{index}"),
                 "must be a seat of the subsection",
             ));
         }
@@ -128,12 +128,12 @@ fn check_areas(areas: &[AreaPlan]) -> Result<(), Refusal> {
     let mut names = HashSet::new();
     for (index, area) in areas.iter().enumerate() {
         let at = format!("/areas/{index}");
-        check_text(&area.name, NAME_CHARACTERS_MAX, &format!("{at}/name"))?;
+        check_text(&area.name, NAME_CHARACTERS_MAX, format_args!("{at}/name"))?;
         if !names.insert(&area.name) {
-            return Err(Refusal::invalid(&format!("{at}/name"), "names another area too"));
+            return Err(Refusal::invalid(format_args!("{at}/name"), "names another area too"));
         }
-        area.price.check_price(&format!("{at}/price"))?;
-        check_within(area.capacity, POOL_CAPACITY_MAX, &format!("{at}/capacity"))?;
+        area.price.check_price(format_args!("{at}/price"))?;
+        check_within(area.capacity, POOL_CAPACITY_MAX, format_args!("{at}/capacity"))?;
     }
     Ok(())
 }

@@ -64,7 +64,7 @@ pub(crate) fn check_pattern(pattern: &Pattern) -> Result<(), Refusal> {
         let at = format!("/windows/{index}");
         check_window(window, &at)?;
         if !starts.insert(window.start) {
-            return Err(Refusal::invalid(&format!("{at}/start"), "another window starts then too"));
+            return Err(Refusal::invalid(format_args!("{at}/start"), "another window starts then too"));
         }
     }
     check_within(pattern.days.into(), SCHEDULE_DAYS_MAX.into(), "/days")?;
@@ -86,13 +86,16 @@ pub(crate) fn check_pattern(pattern: &Pattern) -> Result<(), Refusal> {
 /// Refuses a window that is empty, reaches over midnight, or is out of bounds.
 pub(crate) fn check_window(window: &Window, at: &str) -> Result<(), Refusal> {
     if window.start.0 >= DAY_MINUTES {
-        return Err(Refusal::invalid(&format!("{at}/start"), "must be a time of day from 00:00 to 23:59"));
+        return Err(Refusal::invalid(
+            format_args!("{at}/start"),
+            "must be a time of day from 00:00 to 23:59",
+        ));
     }
     if window.end.0 > DAY_MINUTES || window.end <= window.start {
-        return Err(Refusal::invalid(&format!("{at}/end"), "must be later than start, at most 24:00"));
+        return Err(Refusal::invalid(format_args!("{at}/end"), "must be later than start, at most 24:00"));
     }
-    check_within(window.capacity, POOL_CAPACITY_MAX, &format!("{at}/capacity"))?;
-    window.price.check_price(&format!("{at}/price"))
+    check_within(window.capacity, POOL_CAPACITY_MAX, format_args!("{at}/capacity"))?;
+    window.price.check_price(format_args!("{at}/price"))
 }
 
 #[cfg(test)]

@@ -28,12 +28,15 @@ impl ImportTickets {
         }
         let mut numbers = HashSet::with_capacity(self.tickets.len());
         for (index, (number, ticket)) in self.tickets.iter().enumerate() {
-            check_text(number, TICKET_CHARACTERS_MAX, &format!("/tickets/{index}/id"))?;
+            check_text(number, TICKET_CHARACTERS_MAX, format_args!("/tickets/{index}/id"))?;
             if let Some(expires_at) = ticket.expires_at {
-                expires_at.check(&format!("/tickets/{index}/expires_at"))?;
+                expires_at.check(format_args!("/tickets/{index}/expires_at"))?;
             }
             if !numbers.insert(number) {
-                return Err(Refusal::invalid(&format!("/tickets/{index}/id"), "stands in the list twice"));
+                return Err(Refusal::invalid(
+                    format_args!("/tickets/{index}/id"),
+                    "stands in the list twice",
+                ));
             }
         }
         let schedule = inventory.schedule()?;

@@ -10,7 +10,7 @@ use boxoffice_core::time::Timestamp;
 use crate::samples;
 
 const VARIANTS_PER_SAMPLE: u32 = 3_000;
-const SEED: u64 = 0x5EED_0F_B0_C0DE;
+const SEED: u64 = 0x5EED_0FB0_C0DE;
 
 /// A generator of bits that is good enough to spoil bytes.
 struct Chance(u64);

@@ -78,12 +78,12 @@ pub(super) fn check_form(seats: &SeatWish, areas: &[AreaWish]) -> Result<(), Ref
     }
     let mut names = HashSet::new();
     for (index, area) in areas.iter().enumerate() {
-        check_text(&area.name, NAME_CHARACTERS_MAX, &format!("/areas/{index}/name"))?;
+        check_text(&area.name, NAME_CHARACTERS_MAX, format_args!("/areas/{index}/name"))?;
         if area.quantity == 0 {
-            return Err(Refusal::invalid(&format!("/areas/{index}/quantity"), "must be at least 1"));
+            return Err(Refusal::invalid(format_args!("/areas/{index}/quantity"), "must be at least 1"));
         }
         if !names.insert(&area.name) {
-            return Err(Refusal::invalid(&format!("/areas/{index}/name"), "stands in the list twice"));
+            return Err(Refusal::invalid(format_args!("/areas/{index}/name"), "stands in the list twice"));
         }
     }
     Ok(())

@@ -49,9 +49,12 @@ pub(super) fn check_form(places: &Places) -> Result<(), Refusal> {
         Places::Tickets(tickets) => {
             let mut numbers = HashSet::new();
             for (index, ticket) in tickets.iter().enumerate() {
-                check_text(ticket, TICKET_CHARACTERS_MAX, &format!("/tickets/{index}"))?;
+                check_text(ticket, TICKET_CHARACTERS_MAX, format_args!("/tickets/{index}"))?;
                 if !numbers.insert(ticket) {
-                    return Err(Refusal::invalid(&format!("/tickets/{index}"), "stands in the list twice"));
+                    return Err(Refusal::invalid(
+                        format_args!("/tickets/{index}"),
+                        "stands in the list twice",
+                    ));
                 }
             }
             Ok(())
