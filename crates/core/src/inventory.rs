@@ -102,7 +102,7 @@ impl Inventory {
     pub fn next_deadline(&self) -> Option<Timestamp> {
         let hold = self.deadlines.first().map(|&(expires_at, _)| expires_at);
         let roll = match &self.stock {
-            Some(Stock::Schedule(schedule)) => schedule.next_roll(),
+            Some(Stock::Schedule(schedule)) => Some(schedule.next_roll()),
             Some(Stock::Event(_) | Stock::Shop(_)) | None => None,
         };
         [hold, roll, self.memory.next_deadline()].into_iter().flatten().min()

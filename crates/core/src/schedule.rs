@@ -80,8 +80,8 @@ pub struct Schedule {
     pub pattern: Pattern,
     /// In order of time.
     pub slots: BTreeMap<SlotId, Slot>,
-    /// The last date whose slots were made.
-    pub rolled_through: Option<Date>,
+    /// See [`Schedule::rolled_through`]; `None` for a moment while the schedule is created.
+    pub(crate) rolled_through: Option<Date>,
     /// What was imported.
     pub tickets: HashMap<Arc<str>, Ticket>,
     /// Tickets with a live booking, and used ones.
@@ -232,11 +232,18 @@ impl Schedule {
         planned
     }
 
+    /// The last date whose slots were made.
+    ///
+    /// # Panics
+    /// Never outside the creation of the schedule, which makes the first slots.
+    pub fn rolled_through(&self) -> Date {
+        self.rolled_through.expect("slots are made when the schedule is")
+    }
+
     /// When the slots of the next day are due to be made.
-    pub(crate) fn next_roll(&self) -> Option<Timestamp> {
-        let through = self.rolled_through?;
-        let first_day_missing = through.plus_days(2 - i32::from(self.pattern.days));
-        Some(self.zone.moment(first_day_missing, Minute(0)))
+    pub(crate) fn next_roll(&self) -> Timestamp {
+        let first_day_missing = self.rolled_through().plus_days(2 - i32::from(self.pattern.days));
+        self.zone.moment(first_day_missing, Minute(0))
     }
 
     /// Refuses tickets that may not book: not registered as the rule demands, used, or in another live booking.

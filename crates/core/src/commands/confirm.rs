@@ -238,6 +238,22 @@ pub(crate) mod tests {
         scene.shows("A-1 .h.\nA-2 ss..\nB-1 s.\nstanding 0h 1s");
         reached.refusals.extend(scene.reached.refusals);
 
+        // All units count for the customer's limit again, seats and standing places.
+        let limited = RulesPatch { max_units_per_customer: Some(Some(4)), ..RulesPatch::default() };
+        let mut scene = Scene::of(one_section(1, 9).with_area("standing", 9).with_rules(limited));
+        scene.row(
+            book("b1", "ann").best(2).standing("standing", 1).for_seconds(10),
+            "on hold A-1 1-1,1-2 + standing x1 for 2500 until 10",
+        );
+        scene.at(10).row(book("b2", "ann").best(2), "on hold A-1 1-1,1-2 for 2000 until 910");
+        scene.row(confirm("b1").if_expired(LatePayment::Equivalent), "CUSTOMER_LIMIT_REACHED b2");
+        scene.row(cancel("b2"), "cancelled A-1 1-1,1-2 for 2000");
+        scene.row(book("b3", "ann").best(1), "on hold A-1 1-1 for 1000 until 910");
+        scene.row(
+            confirm("b1").if_expired(LatePayment::Equivalent),
+            "confirmed A-1 1-2,1-3 + standing x1 for 2500",
+        );
+
         // Nothing equivalent is left in the section, in the area, or at all.
         let mut scene = Scene::of(hall(&[("A-1", 1, 3), ("B-1", 1, 9)]).with_area("standing", 1));
         scene.row(

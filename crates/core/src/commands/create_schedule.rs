@@ -101,6 +101,8 @@ pub(crate) fn check_window(window: &Window, at: &str) -> Result<(), Refusal> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::command::Action;
+    use crate::commands::PatchSchedule;
     use crate::money::Money;
     use crate::testing::{Reached, Scene, date, museum, slot, window};
     use crate::time::{Date, Minute};
@@ -180,6 +182,16 @@ pub(crate) mod tests {
         widest.pattern.closed_dates = (0..1_000).map(Date).collect();
         let mut busy = Scene::empty();
         busy.row(widest, "schedule Open");
+        assert_eq!(busy.inventory.schedule().unwrap().slots.len(), 730 * 96);
+        // As many others in their place.
+        let mut patch = PatchSchedule::default();
+        let later = |quarter: u16| Window {
+            start: Minute(quarter * 15 + 5),
+            end: Minute(1_440),
+            ..window("00:00", "01:00", 1, 0)
+        };
+        patch.pattern.windows = Some((0..96).map(later).collect());
+        busy.row(Action::PatchSchedule(Box::new(patch)), "schedule Open");
         assert_eq!(busy.inventory.schedule().unwrap().slots.len(), 730 * 96);
         scene.reached
     }

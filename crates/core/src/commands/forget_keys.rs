@@ -43,7 +43,7 @@ pub(crate) mod tests {
             "all of the first answer is the first"
         );
         scene.row(keyed("k1", 1, book("b3", "ann").best(1)), "again: on hold A-1 1-1 for 1000 until 50");
-        assert_eq!(scene.inventory.memory().len(), 2);
+        assert_eq!((scene.inventory.memory().len(), scene.inventory.memory().is_empty()), (2, false));
         // Forgotten at its time, even before the answer is removed; then the key is new.
         scene
             .at(100)

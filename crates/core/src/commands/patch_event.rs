@@ -123,6 +123,29 @@ pub(crate) mod tests {
             "INVALID_REQUEST /rules/max_hold_seconds",
         );
 
+        let prices = |sections: usize, areas: usize, price: i64| {
+            Action::PatchEvent(Box::new(PatchEvent {
+                terms: TermsPatch::default(),
+                section_prices: vec![("A".to_owned(), Money(price)); sections],
+                area_prices: vec![("standing".to_owned(), Money(price)); areas],
+            }))
+        };
+        for (sections, areas) in [(10_001, 0), (0, 1_001)] {
+            scene.row(prices(sections, areas, 1), "INVALID_REQUEST /prices");
+        }
+        // Of sections alone, of areas alone, of both: the price of A, and of a standing place.
+        for (sections, areas, price, expected) in [
+            (0, 0, 1, (3_000, 800)),
+            (1, 0, 2, (2, 800)),
+            (0, 1, 3, (2, 3)),
+            (10_000, 1_000, 4, (4, 4)),
+            (1, 0, 3_000, (3_000, 4)),
+            (0, 1, 800, (3_000, 800)),
+        ] {
+            scene.row(prices(sections, areas, price), "event Open: 8 free, 3 held, 2 sold, 0 blocked");
+            let event = scene.inventory.event().unwrap();
+            assert_eq!((event.sections[0].price.0, event.areas[0].price.0), expected);
+        }
         let closed = patch(|patch| patch.terms.status = Some(InventoryStatus::Closed));
         scene.row(closed, "event Closed: 8 free, 3 held, 2 sold, 0 blocked");
         scene.row(book("b4", "bob").best(1), "INVENTORY_CLOSED");

@@ -26,7 +26,7 @@ pub(crate) fn decide(inventory: &Inventory, now: Timestamp) -> Result<Decision, 
         changes.push(Change::SlotsRemoved(stale));
     }
     let through = horizon(today, &schedule.pattern);
-    let made = schedule.rolled_through.unwrap_or(today.plus_days(-1));
+    let made = schedule.rolled_through();
     if through > made {
         let first = made.plus_days(1).max(today);
         let mut added = Schedule::planned(&schedule.zone, &schedule.pattern, first..=through, now);
@@ -55,7 +55,7 @@ pub(crate) fn repattern(
 ) -> Result<Vec<Change>, Refusal> {
     let today = schedule.zone.date_at(now);
     let through = horizon(today, pattern);
-    let made = schedule.rolled_through.unwrap_or(today.plus_days(-1));
+    let made = schedule.rolled_through();
     let is_kept = |id: &SlotId| {
         let old = schedule.pattern.window_of(*id).filter(|_| id.date <= made);
         let new = pattern.window_of(*id).filter(|_| id.date <= through);

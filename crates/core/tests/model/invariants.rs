@@ -259,8 +259,8 @@ pub(crate) fn check_same(inventory: &Inventory, model: &Model) -> Result<(), Str
             let expected = calendar.slots.iter().map(|(id, slot)| (*id, model.slot_record(slot)));
             let expected: BTreeMap<_, _> = expected.collect();
             ensure!(schedule.slots == expected, "slots {:?}\ninstead of {expected:?}", schedule.slots);
-            let through = schedule.rolled_through;
-            ensure!(through == Some(calendar.rolled_through), "rolled through {through:?}");
+            let through = schedule.rolled_through();
+            ensure!(through == calendar.rolled_through, "rolled through {through:?}");
             let tickets = schedule.tickets.iter().map(|(number, ticket)| (Arc::clone(number), *ticket));
             let tickets: BTreeMap<_, _> = tickets.collect();
             ensure!(tickets == calendar.tickets, "tickets {tickets:?} instead of {:?}", calendar.tickets);

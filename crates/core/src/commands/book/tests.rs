@@ -100,7 +100,36 @@ fn named_seats_table() -> Reached {
         "SEAT_UNAVAILABLE A-1 1-1 Held, A-1 1-2 Held; or A-1 1-3,2-2,2-3,2-4 apart for 4000",
     );
 
+    // Nearest row first; of two equally near the one in front.
+    let mut tall = Scene::of(one_section(7, 2));
+    let taken = "3-1 3-2 4-1 4-2 5-1 5-2";
+    tall.row(block("A-1", taken), "event Open: 8 free, 0 held, 0 sold, 6 blocked");
+    for (row, offered) in [(3, [2, 1, 6]), (4, [2, 6, 1]), (5, [6, 7, 2])] {
+        let seats = format!("{row}-1 {row}-2");
+        let offers = offered.map(|row| format!("; or A-1 {row}-1,{row}-2 for 2000")).concat();
+        let refusal = format!("SEAT_UNAVAILABLE A-1 {row}-1 Blocked, A-1 {row}-2 Blocked{offers}");
+        tall.row(book("b1", "ann").seats("A-1", &seats), &refusal);
+    }
+
     let mut reached = scene.reached;
+    // Ten other subsections are looked into and no more: here the eleventh would have a pair that leaves no single.
+    let addresses: Vec<String> = (1..=12).map(|number| format!("A-{number}")).collect();
+    let width = |at: usize| if at == 11 { 2 } else { 3 };
+    let narrow: Vec<(&str, u16, u16)> =
+        addresses.iter().enumerate().map(|(at, address)| (address.as_str(), 1, width(at))).collect();
+    let forbid = || rules(|rules| rules.orphans = Some(Orphans::Forbid));
+    let mut many = Scene::of(hall(&narrow).with_rules(forbid()));
+    many.row(block("A-1", "1-2"), "event Open: 34 free, 0 held, 0 sold, 1 blocked");
+    many.row(
+        book("b1", "ann").seats("A-1", "1-1 1-2"),
+        "SEAT_UNAVAILABLE A-1 1-2 Blocked; or A-2 1-1,1-2 for 2000",
+    );
+    let mut fewer = Scene::of(hall(&[&narrow[..10], &narrow[11..]].concat()).with_rules(forbid()));
+    fewer.row(block("A-1", "1-2"), "event Open: 31 free, 0 held, 0 sold, 1 blocked");
+    fewer.row(
+        book("b1", "ann").seats("A-1", "1-1 1-2"),
+        "SEAT_UNAVAILABLE A-1 1-2 Blocked; or A-12 1-1,1-2 for 2000",
+    );
     let mut strict = Scene::of(
         hall(&[("A-1", 2, 5), ("A-2", 1, 3)])
             .with_rules(rules(|rules| rules.orphans = Some(Orphans::Forbid))),
@@ -172,6 +201,11 @@ fn best_available_table() -> Reached {
     scene.row(book("b2", "ann").best_in("A-1", 3), "on hold A-1 1-1,1-2,1-4 for 3000 until 900");
     scene.row(book("b3", "ann").best_in("A", 4), "on hold A-1 2-1,2-2,2-4,2-5 for 4000 until 900");
     scene.shows("A-1 hhxh. hhxhh\nA-2 hhh\nB-1 ...");
+
+    // Shorter runs of a row follow its longest.
+    let mut scene = Scene::of(one_section(1, 6));
+    scene.row(block("A-1", "1-4"), "event Open: 5 free, 0 held, 0 sold, 1 blocked");
+    scene.row(book("b1", "ann").best(5), "on hold A-1 1-1,1-2,1-3,1-5,1-6 for 5000 until 900");
 
     // The first section that has them all, apart, wins over one with longer runs that has too few.
     let mut scene = Scene::of(hall(&[("A-1", 1, 5), ("A-2", 1, 3)]));
