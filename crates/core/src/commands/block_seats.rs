@@ -31,6 +31,7 @@ impl BlockSeats {
 pub(crate) mod tests {
     use super::*;
     use crate::command::Action;
+    use crate::seats::Counts;
     use crate::testing::{Reached, Scene, block, book, confirm, hall, second};
 
     #[test]
@@ -61,6 +62,12 @@ pub(crate) mod tests {
         scene
             .row(block("A-1", "1-3 1-4 1-5"), "SEAT_UNAVAILABLE A-1 1-3 Held, A-1 1-4 Sold, A-1 1-5 Blocked");
         scene.shows("A-1 hxhsx\nA-2 ..");
+        scene.row(book("b3", "ann").best(1), "on hold A-2 1-1 for 1000 until 900");
+        scene.row(book("b4", "ann").best(1).paid(), "confirmed A-2 1-2 for 1000");
+        let event = scene.inventory.event().unwrap();
+        let counts = Counts { available: 0, held: 3, sold: 2, blocked: 2 };
+        assert_eq!(event.section_counts(&event.sections[0]), counts, "of both subsections");
+        assert_eq!(scene.inventory.sequence(), 7, "one batch for each row that changed something");
         // Whoever blocks the last free seat of a hall makes it sold out.
         let mut small = Scene::of(hall(&[("A-1", 1, 2)]));
         small.at(5).row(book("b1", "ann").best(1).paid(), "confirmed A-1 1-1 for 1000");

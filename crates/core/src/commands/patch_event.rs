@@ -149,6 +149,7 @@ pub(crate) mod tests {
         let closed = patch(|patch| patch.terms.status = Some(InventoryStatus::Closed));
         scene.row(closed, "event Closed: 8 free, 3 held, 2 sold, 0 blocked");
         scene.row(book("b4", "bob").best(1), "INVENTORY_CLOSED");
+        scene.row(book("b4", "bob").best_in("Z", 1), "SECTION_NOT_FOUND Z");
         scene.row(extend("b2", 1_000), "on hold A-1 1-2 + standing x1 for 3800 until 1000");
         scene.row(confirm("b3"), "confirmed B-1 1-1 for 7000");
         let renamed = patch(|patch| {

@@ -130,6 +130,7 @@ pub(crate) mod tests {
              2026-12-02T09:00 0h 0s of 4\n2026-12-02T12:00 0h 0s of 4\n\
              2026-12-03T09:00 0h 0s of 1\n2026-12-03T12:00 0h 0s of 4",
         );
+        assert_eq!(scene.apply(&Action::RollSlots.into()).changes, [], "nothing is due twice");
         // Kept for a day: the first of December goes on the third, except what was booked.
         scene.at(midnight + day).row(Action::RollSlots, "done");
         scene.shows(

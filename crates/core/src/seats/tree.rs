@@ -135,7 +135,8 @@ mod tests {
     #[test]
     fn searches_agree_with_a_plain_scan_of_every_range() {
         for length in [1usize, 2, 3, 7, 8, 9, 17] {
-            let values: Vec<u32> = (0..length).map(|index| u32::try_from(index * 7 % 5).unwrap()).collect();
+            let values: Vec<u32> =
+                (0..length).map(|index| u32::try_from((index * 7 + 3) % 5).unwrap()).collect();
             let mut tree = MaxTree::new(&vec![9; length]);
             for (index, &value) in values.iter().enumerate() {
                 tree.set(index, value);

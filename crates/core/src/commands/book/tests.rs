@@ -282,6 +282,11 @@ fn areas_table() -> Reached {
         book("b3", "ann").standing("standing", u32::MAX).standing("balcony", u32::MAX),
         "TOO_MANY_UNITS most 10",
     );
+    let many = |count: usize| {
+        (0..count).fold(book("b3", "ann"), |book, number| book.standing(&format!("area {number}"), 1))
+    };
+    scene.row(many(1_001), "INVALID_REQUEST /areas");
+    scene.row(many(1_000), "TOO_MANY_UNITS most 10");
     scene.shows("A-1 .h.\nstanding 4h 0s\nbalcony 1h 0s");
     scene.row(
         book("b3", "ann").best(2).standing("standing", 1).paid(),
