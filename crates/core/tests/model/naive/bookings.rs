@@ -280,7 +280,8 @@ impl Model {
             let best =
                 BestAvailable { quantity, section: Some(section.name.clone()), adjacent_required: false };
             let Ok(others) = hall.best(&best, &self.rules()) else { return Ok(None) };
-            found.extend(others.into_iter().map(|seat| SeatClaim { seat, price: old[0].price }));
+            let at_old_prices = others.into_iter().zip(&old);
+            found.extend(at_old_prices.map(|(seat, claim)| SeatClaim { seat, price: claim.price }));
         }
         for claim in areas {
             hall.check_area(claim.area, claim.quantity)?;
