@@ -1,4 +1,4 @@
-//! The binary form of commands and changes.
+//! The binary form of commands, changes and whole inventories.
 //!
 //! One version byte, then a varint length of the list (changes) and the values in the postcard wire format: unsigned
 //! integers as LEB128 varints, signed ones zigzag first, text and lists with a varint length before them, an option
@@ -7,11 +7,13 @@
 
 use crate::change::Change;
 use crate::command::Command;
+use crate::inventory::Inventory;
+use crate::snapshot::Snapshot;
 
 /// The version written in front of everything.
 pub const FORMAT_VERSION: u8 = 1;
 
-/// Bytes that are not a command or a list of changes of a known version.
+/// Bytes that are not a command, a list of changes or an inventory of a known version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// Nothing at all.
@@ -26,6 +28,9 @@ pub enum DecodeError {
     /// More bytes than the values need.
     #[error("{0} bytes left over")]
     LeftOver(usize),
+    /// Well-formed, but no inventory is ever in this state.
+    #[error("not an inventory: {0}")]
+    NotAnInventory(&'static str),
 }
 
 /// The bytes of a command.
@@ -52,6 +57,21 @@ pub fn encode_changes(changes: &[Change]) -> Vec<u8> {
 /// The changes of bytes.
 pub fn decode_changes(bytes: &[u8]) -> Result<Vec<Change>, DecodeError> {
     decode(bytes)
+}
+
+/// The bytes of a whole inventory; equal inventories have equal bytes.
+///
+/// Only between batches: answers of an open one are not durable, so they must not be in anything that outlives it.
+///
+/// # Panics
+/// While a batch is open, if built with debug assertions; else never: see [`encode_command`].
+pub fn encode_inventory(inventory: &Inventory) -> Vec<u8> {
+    encode(&Snapshot::of(inventory))
+}
+
+/// The inventory of bytes, without its journal: what follows is `replay` of the batches after its sequence.
+pub fn decode_inventory(bytes: &[u8]) -> Result<Inventory, DecodeError> {
+    decode::<Snapshot>(bytes)?.restore()
 }
 
 fn encode<T: serde::Serialize + ?Sized>(value: &T) -> Vec<u8> {

@@ -69,6 +69,12 @@ impl Customers {
         account.contact = contact;
     }
 
+    /// Sets what the bookings of a snapshot do not tell.
+    pub(crate) fn restore(&mut self, customer: &str, latest: BookingId, contact: Option<Box<[u8]>>) {
+        let account = self.accounts.get_mut(customer).expect("a customer who booked");
+        (account.latest, account.contact) = (latest, contact);
+    }
+
     fn counted(&mut self, booking: &Booking) -> &mut Account {
         self.accounts.get_mut(&booking.customer).expect("every booking is counted")
     }

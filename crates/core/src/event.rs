@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::booking::{AreaClaim, SeatClaim};
 use crate::map::HashMap;
 use crate::money::Money;
+use crate::outcome::{EventSummary, SubsectionSummary};
 use crate::pool::{Claim, Pool};
 use crate::refusal::Refusal;
 use crate::rules::Terms;
@@ -113,7 +114,7 @@ pub struct Event {
 }
 
 /// A section with one price.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Section {
     /// Case matters.
     pub name: String,
@@ -133,7 +134,7 @@ pub struct Subsection {
 }
 
 /// A standing area.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Area {
     /// Unique among the areas.
     pub name: String,
@@ -144,7 +145,7 @@ pub struct Area {
 }
 
 /// The first sale and the first time that nothing was left to sell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Sellout {
     /// When the first unit was sold.
     pub first_sale_at: Option<Timestamp>,
@@ -196,6 +197,69 @@ impl Event {
         event.totals.available = seats + plan.areas.iter().map(|area| area.capacity).sum::<u32>();
         event.transfer(&blocked, SeatState::Available, SeatState::Blocked);
         event
+    }
+
+    /// The event in numbers.
+    pub(crate) fn summary(&self) -> EventSummary {
+        let subsections = (0u16..).zip(&self.subsections).map(|(index, subsection)| {
+            let (rows, cols) = self.seats.size(index);
+            SubsectionSummary {
+                address: subsection.address.clone(),
+                rows,
+                cols,
+                counts: self.seats.counts(index),
+                blocked: self.blocked_names(index),
+            }
+        });
+        let section = |section: &Section| (section.clone(), self.section_counts(section));
+        EventSummary {
+            terms: self.terms.clone(),
+            starts_at: self.starts_at,
+            sections: self.sections.iter().map(section).collect(),
+            subsections: subsections.collect(),
+            areas: self.areas.clone(),
+            totals: self.totals,
+            sellout: self.sellout,
+        }
+    }
+
+    fn blocked_names(&self, subsection: u16) -> Vec<SeatName> {
+        let name = |seat: Seat| SeatName { row: seat.row, number: seat.number };
+        self.seats.blocked(subsection).map(name).collect()
+    }
+
+    /// The plan by which the event, as it is now, would be made again; without what is booked.
+    pub(crate) fn plan(&self) -> EventPlan {
+        let subsection = |index: u16| {
+            let address = &self.subsections[usize::from(index)].address;
+            let (rows, cols) = self.seats.size(index);
+            SubsectionPlan {
+                number: address
+                    .rsplit('-')
+                    .next()
+                    .and_then(|number| number.parse().ok())
+                    .expect("an address"),
+                rows,
+                cols,
+                blocked: self.blocked_names(index),
+            }
+        };
+        let section = |section: &Section| SectionPlan {
+            name: section.name.clone(),
+            price: section.price,
+            subsections: section.subsections.clone().map(subsection).collect(),
+        };
+        let area = |area: &Area| AreaPlan {
+            name: area.name.clone(),
+            price: area.price,
+            capacity: area.pool.capacity,
+        };
+        EventPlan {
+            terms: self.terms.clone(),
+            starts_at: self.starts_at,
+            sections: self.sections.iter().map(section).collect(),
+            areas: self.areas.iter().map(area).collect(),
+        }
     }
 
     /// The subsections of `A`, or the one of `A-1`.

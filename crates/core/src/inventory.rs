@@ -6,16 +6,16 @@ use std::sync::Arc;
 use crate::booking::{Booking, Status, Units};
 use crate::change::{BoxProperties, Change};
 use crate::customers::Customers;
-use crate::event::{Event, SeatName};
+use crate::event::Event;
 use crate::ids::{BookingId, RedeemCode};
 use crate::map::HashMap;
 use crate::memory::{Memory, Remembered};
-use crate::outcome::{EventSummary, Grant, Outcome, Reply, ScheduleSummary, SubsectionSummary, Summary};
+use crate::outcome::{Grant, Outcome, Reply, ScheduleSummary, Summary};
 use crate::pool::{Claim, Pool};
 use crate::refusal::Refusal;
 use crate::rules::Terms;
 use crate::schedule::{Schedule, TicketUse};
-use crate::seats::{Seat, SeatState};
+use crate::seats::SeatState;
 use crate::shop::Shop;
 use crate::time::Timestamp;
 
@@ -111,7 +111,7 @@ impl Inventory {
     /// The inventory in numbers; `None` until it was created.
     pub fn summary(&self) -> Option<Summary> {
         Some(match self.stock.as_ref()? {
-            Stock::Event(event) => Summary::Event(summary_of(event)),
+            Stock::Event(event) => Summary::Event(event.summary()),
             Stock::Schedule(schedule) => Summary::Schedule(ScheduleSummary {
                 terms: schedule.terms.clone(),
                 timezone: schedule.timezone.clone(),
@@ -518,6 +518,54 @@ impl Inventory {
     }
 }
 
+// Loading a snapshot, which was checked.
+impl Inventory {
+    /// An inventory between batches, still without bookings.
+    pub(crate) fn restored(
+        sequence: u64,
+        clock: Timestamp,
+        stock: Option<Stock>,
+        bookings: usize,
+    ) -> Inventory {
+        Inventory {
+            sequence,
+            clock,
+            stock,
+            bookings: HashMap::with_capacity_and_hasher(bookings, Default::default()),
+            codes: HashMap::with_capacity_and_hasher(bookings, Default::default()),
+            ..Inventory::default()
+        }
+    }
+
+    /// Takes in a booking as it is, with what it claims.
+    pub(crate) fn restore_booking(&mut self, booking: Arc<Booking>) {
+        match booking.status {
+            Status::OnHold { .. } | Status::Confirmed { .. } => self.install(booking),
+            Status::Redeemed { .. } => {
+                self.take(&booking.units, Claim::Sold);
+                self.customers.add(&booking);
+                self.customers.redeem(&booking);
+                self.set_ticket_uses(&booking, Some(TicketUse::Used(booking.id)));
+                self.bookings.insert(booking.id, booking);
+            }
+            Status::Cancelled { .. } | Status::Expired { .. } => {
+                self.customers.add(&booking);
+                self.customers.remove(&booking);
+                self.bookings.insert(booking.id, booking);
+            }
+        }
+    }
+
+    /// Sets what the bookings do not tell of the customer who made this one last.
+    pub(crate) fn restore_account(&mut self, latest: BookingId, contact: Option<Box<[u8]>>) {
+        self.customers.restore(&self.bookings[&latest].customer, latest, contact);
+    }
+
+    pub(crate) fn restore_memory(&mut self, memory: Memory) {
+        self.memory = memory;
+    }
+}
+
 impl Stock {
     fn terms(&self) -> &Terms {
         match self {
@@ -533,29 +581,5 @@ impl Stock {
             Stock::Schedule(schedule) => &mut schedule.terms,
             Stock::Shop(shop) => &mut shop.terms,
         }
-    }
-}
-
-fn summary_of(event: &Event) -> EventSummary {
-    let subsections = (0u16..).zip(&event.subsections).map(|(index, subsection)| {
-        let (rows, cols) = event.seats.size(index);
-        let name = |seat: Seat| SeatName { row: seat.row, number: seat.number };
-        SubsectionSummary {
-            address: subsection.address.clone(),
-            rows,
-            cols,
-            counts: event.seats.counts(index),
-            blocked: event.seats.blocked(index).map(name).collect(),
-        }
-    });
-    let section = |section: &crate::event::Section| (section.clone(), event.section_counts(section));
-    EventSummary {
-        terms: event.terms.clone(),
-        starts_at: event.starts_at,
-        sections: event.sections.iter().map(section).collect(),
-        subsections: subsections.collect(),
-        areas: event.areas.clone(),
-        totals: event.totals,
-        sellout: event.sellout,
     }
 }

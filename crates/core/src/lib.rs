@@ -28,6 +28,7 @@ pub mod rules;
 pub mod schedule;
 pub mod seats;
 pub mod shop;
+mod snapshot;
 #[cfg(test)]
 mod testing;
 pub mod time;

@@ -66,6 +66,27 @@ impl Memory {
         self.queue.front().map(|&(keep_until, _)| keep_until)
     }
 
+    /// What is to be forgotten, in this order; without an answer where the key was used again since.
+    pub(crate) fn queue(&self) -> impl Iterator<Item = (KeyDigest, Timestamp, Option<&Remembered>)> {
+        self.queue.iter().map(|&(keep_until, key)| {
+            let answer = self.answers.get(&key).filter(|answer| answer.keep_until == keep_until);
+            (key, keep_until, answer)
+        })
+    }
+
+    /// Room for so many answers of a snapshot.
+    pub(crate) fn with_capacity(entries: usize) -> Memory {
+        Memory {
+            answers: HashMap::with_capacity_and_hasher(entries, Default::default()),
+            queue: VecDeque::with_capacity(entries),
+        }
+    }
+
+    /// Queues a use of a key whose answer a later use replaced.
+    pub(crate) fn queue_replaced(&mut self, key: KeyDigest, keep_until: Timestamp) {
+        self.queue.push_back((keep_until, key));
+    }
+
     pub(crate) fn remember(&mut self, key: KeyDigest, remembered: Remembered) {
         self.queue.push_back((remembered.keep_until, key));
         self.answers.insert(key, remembered);

@@ -32,7 +32,7 @@ pub struct Applied {
 }
 
 /// Granted, or refused by the rules.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
     /// It was done.
     Granted(Grant),
@@ -41,7 +41,7 @@ pub enum Outcome {
 }
 
 /// What was done. Everything in here is as it was when the command was decided, and stays so.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Grant {
     /// A booking was made or changed.
     Booking(Arc<Booking>),
@@ -72,7 +72,7 @@ pub enum Grant {
 }
 
 /// An inventory without its bookings, as of a moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Summary {
     /// Of an event.
     Event(EventSummary),
@@ -88,7 +88,7 @@ pub enum Summary {
 }
 
 /// An event in numbers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventSummary {
     /// Name, currency, sales window and rules.
     pub terms: Terms,
@@ -107,7 +107,7 @@ pub struct EventSummary {
 }
 
 /// A subsection in numbers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubsectionSummary {
     /// Such as `A-1`.
     pub address: String,
@@ -122,7 +122,7 @@ pub struct SubsectionSummary {
 }
 
 /// A schedule without its slots.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScheduleSummary {
     /// Name, currency, sales window and rules.
     pub terms: Terms,

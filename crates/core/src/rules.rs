@@ -194,6 +194,16 @@ impl Terms {
         Ok(terms)
     }
 
+    /// Refuses terms that no creation or patch could have left.
+    pub(crate) fn check(&self) -> Result<(), Refusal> {
+        check_slug(&self.id, "/id")?;
+        self.currency.check("/currency")?;
+        if self.patched(&TermsPatch::default())? == *self {
+            return Ok(());
+        }
+        Err(Refusal::invalid("/rules/max_hold_seconds", "must not be shorter than hold_ttl_seconds"))
+    }
+
     /// Refuses a new booking while the inventory is closed.
     pub(crate) fn check_open(&self) -> Result<(), Refusal> {
         match self.status {

@@ -24,6 +24,12 @@ impl Timestamp {
         Timestamp(self.0.clamp(*MOMENTS.start(), *MOMENTS.end()))
     }
 
+    /// Whether it can be a local time on a date of the calendar: zones reach out of it by less than a day, and so does
+    /// a window that ends at the last midnight.
+    pub(crate) fn is_local_time(self) -> bool {
+        self.0.abs_diff(self.clamped().0) <= 2 * 24 * 60 * 60 * 1_000
+    }
+
     pub(crate) fn check(self, pointer: impl std::fmt::Display) -> Result<(), Refusal> {
         if MOMENTS.contains(&self.0) {
             return Ok(());

@@ -47,11 +47,7 @@ impl CreateEvent {
         if let Some(starts_at) = self.starts_at {
             starts_at.check("/starts_at")?;
         }
-        if self.sections.is_empty() && self.areas.is_empty() {
-            return Err(Refusal::invalid("/sections", "an event needs sections or areas"));
-        }
-        check_sections(&self.sections)?;
-        check_areas(&self.areas)?;
+        check_hall(&self.sections, &self.areas)?;
         if inventory.stock().is_some() {
             return Err(Refusal::AlreadyExists);
         }
@@ -64,6 +60,15 @@ impl CreateEvent {
         let plan = EventPlan { terms, starts_at: self.starts_at, sections, areas: self.areas.clone() };
         Ok(Decision::one(Change::EventCreated(Box::new(plan)), Reply::Inventory))
     }
+}
+
+/// Refuses a hall that is empty or out of bounds, and names that stand twice.
+pub(crate) fn check_hall(sections: &[SectionPlan], areas: &[AreaPlan]) -> Result<(), Refusal> {
+    if sections.is_empty() && areas.is_empty() {
+        return Err(Refusal::invalid("/sections", "an event needs sections or areas"));
+    }
+    check_sections(sections)?;
+    check_areas(areas)
 }
 
 fn check_sections(sections: &[SectionPlan]) -> Result<(), Refusal> {

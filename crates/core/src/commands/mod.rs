@@ -1,13 +1,13 @@
 //! The commands, one file each: its fields, its checks in order, and the changes that follow if all hold.
 
-mod add_box;
+pub(crate) mod add_box;
 mod add_slot;
 mod block_seats;
 mod book;
 mod cancel;
 mod confirm;
-mod create_event;
-mod create_schedule;
+pub(crate) mod create_event;
+pub(crate) mod create_schedule;
 mod create_shop;
 mod delete_slot;
 pub(crate) mod expire;

@@ -39,7 +39,7 @@ pub enum SeatState {
 }
 
 /// How many units are in each state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Counts {
     /// Can be booked.
     pub available: u32,

@@ -45,6 +45,9 @@ pub(crate) struct Tally {
     pub(crate) actions: BTreeMap<ActionKind, (u64, u64)>,
 }
 
+/// Rarely enough to be cheap, and often enough for the loaded inventory to meet all that may follow.
+const BATCHES_PER_SNAPSHOT: u64 = 8;
+
 /// A command as it was sent and answered.
 struct Entry {
     now: Timestamp,
@@ -58,6 +61,8 @@ struct Drive<'a> {
     live: Inventory,
     /// Made from the journal alone.
     replica: Inventory,
+    /// Made from a snapshot and the commands since; the first is of nothing.
+    loaded: Inventory,
     model: Model,
     now: Timestamp,
     /// Of the open batch.
@@ -72,6 +77,7 @@ pub(crate) fn run(scenario: &Scenario, tally: &mut Tally, told: bool) -> Result<
     let mut drive = Drive {
         live: Inventory::default(),
         replica: Inventory::default(),
+        loaded: Inventory::default(),
         model: Model::default(),
         now: START,
         changes: Vec::new(),
@@ -89,6 +95,7 @@ pub(crate) fn run(scenario: &Scenario, tally: &mut Tally, told: bool) -> Result<
         drive.send(&command, step.ends_batch)?;
     }
     drive.end_batch()?;
+    drive.load_snapshot()?;
     if let Stock::Event(hall) = &drive.model.stock {
         drive.tally.sold_out += u64::from(hall.sellout.sold_out_at.is_some());
     }
@@ -122,6 +129,8 @@ impl Drive<'_> {
         }
 
         check_answer(&prediction, &applied)?;
+        let answered = boxoffice_core::apply(&mut self.loaded, self.now, command);
+        ensure!(answered == applied, "loaded from a snapshot it is {answered:?}");
         self.check_sequence(&prediction, &applied)?;
         if let Some(before) = before {
             self.check_nothing_happened(before, &prediction, &applied)?;
@@ -195,6 +204,7 @@ impl Drive<'_> {
     fn end_batch(&mut self) -> Result<(), String> {
         let before = self.live.sequence();
         let ended = self.live.end_batch();
+        self.loaded.end_batch();
         if self.changes.is_empty() {
             ensure!(ended.is_none(), "a batch without changes has the number {ended:?}");
             return Ok(());
@@ -206,6 +216,17 @@ impl Drive<'_> {
         self.replica.replay(&decoded);
         ensure!(self.replica == self.live, "the replayed journal gives another state");
         self.changes.clear();
+        if self.live.sequence().is_multiple_of(BATCHES_PER_SNAPSHOT) { self.load_snapshot() } else { Ok(()) }
+    }
+
+    /// The inventory survives its bytes, and goes on from them.
+    fn load_snapshot(&mut self) -> Result<(), String> {
+        ensure!(self.loaded == self.live, "another state since the last snapshot was loaded");
+        let bytes = codec::encode_inventory(&self.live);
+        ensure!(codec::encode_inventory(&self.replica) == bytes, "equal inventories have other bytes");
+        self.loaded = codec::decode_inventory(&bytes).map_err(|error| error.to_string())?;
+        ensure!(self.loaded == self.live, "the inventory does not survive its bytes");
+        ensure!(codec::encode_inventory(&self.loaded) == bytes, "the loaded inventory has other bytes");
         Ok(())
     }
 

@@ -1,0 +1,410 @@
+//! A whole inventory in one piece, to be loaded without its journal.
+//!
+//! Only what cannot be worked out is written. Bitmaps, counts, pools, accounts, codes, deadlines and the uses of
+//! tickets follow from the bookings, and loading makes them by the code that made them the first time.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::booking::{AreaClaim, Booking, SeatClaim, Units};
+use crate::codec::DecodeError;
+use crate::commands::add_box::{check_curve, check_pickup};
+use crate::commands::create_event::check_hall;
+use crate::commands::create_schedule::{check_pattern, check_window};
+use crate::event::{Event, EventPlan, Sellout};
+use crate::ids::{BookingId, check_slug, check_text};
+use crate::inventory::{Inventory, Stock};
+use crate::limits::{
+    BOOKINGS_PER_INVENTORY_MAX, BOXES_PER_SHOP_MAX, KEYS_PER_INVENTORY_MAX, NAME_CHARACTERS_MAX,
+    POOL_CAPACITY_MAX, TICKETS_PER_SCHEDULE_MAX, UNITS_PER_BOOKING_MAX,
+};
+use crate::map::HashMap;
+use crate::memory::{KeyDigest, Memory, Remembered};
+use crate::money::Money;
+use crate::outcome::{Grant, Outcome};
+use crate::pool::Pool;
+use crate::refusal::Refusal;
+use crate::rules::check_within;
+use crate::schedule::{Schedule, SchedulePlan, Slot, Ticket, Window};
+use crate::seats::SeatState;
+use crate::shop::{PickupBox, Shop, ShopPlan};
+use crate::time::{Date, SlotId, Timestamp, Zone};
+
+/// What cannot be worked out of an inventory.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Snapshot {
+    sequence: u64,
+    clock: Timestamp,
+    stock: Option<StockForm>,
+    bookings: Vec<Arc<Booking>>,
+    accounts: Vec<AccountForm>,
+    /// In the order in which they are forgotten.
+    keys: Vec<KeyForm>,
+}
+
+/// Plans are as the stock is now, not as it was created.
+#[derive(Serialize, Deserialize)]
+enum StockForm {
+    Event {
+        plan: EventPlan,
+        sellout: Sellout,
+    },
+    Schedule {
+        plan: SchedulePlan,
+        rolled_through: Date,
+        /// Nothing in them is booked.
+        slots: Vec<(SlotId, Slot)>,
+        /// In order of their numbers.
+        tickets: Vec<(Arc<str>, Ticket)>,
+    },
+    Shop {
+        plan: ShopPlan,
+        /// Nothing of them is booked.
+        boxes: Vec<PickupBox>,
+    },
+}
+
+/// A customer whose account does not follow from the bookings alone: the one who made booking `latest`.
+#[derive(Serialize, Deserialize)]
+struct AccountForm {
+    latest: BookingId,
+    contact: Option<Box<[u8]>>,
+}
+
+/// One use of a key.
+#[derive(Serialize, Deserialize)]
+struct KeyForm {
+    key: KeyDigest,
+    keep_until: Timestamp,
+    /// `None` if the key was used again since.
+    remembered: Option<RememberedForm>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RememberedForm {
+    fingerprint: u64,
+    sequence: u64,
+    decided_at: Timestamp,
+    answer: AnswerForm,
+}
+
+/// An answer. Bookings that are still what they were are named, so that they are neither written nor kept twice.
+#[derive(Serialize, Deserialize)]
+enum AnswerForm {
+    Booking(BookingId),
+    Moved { booking: BookingId, price_difference: Money },
+    Other(Outcome),
+}
+
+impl Snapshot {
+    pub(crate) fn of(inventory: &Inventory) -> Snapshot {
+        debug_assert_eq!(inventory.open_sequence(), inventory.sequence(), "a batch is open");
+        let bookings = bookings_in_order(inventory);
+        Snapshot {
+            sequence: inventory.sequence(),
+            clock: inventory.clock(),
+            stock: inventory.stock().map(StockForm::of),
+            accounts: accounts_to_write(inventory, &bookings),
+            bookings,
+            keys: inventory.memory().queue().map(|entry| KeyForm::of(inventory, entry)).collect(),
+        }
+    }
+
+    /// The inventory, unless the bytes describe none: no seat has two owners, whatever was read.
+    pub(crate) fn restore(self) -> Result<Inventory, DecodeError> {
+        ensure(self.clock == self.clock.clamped(), "the clock is outside the calendar")?;
+        ensure(self.bookings.len() <= BOOKINGS_PER_INVENTORY_MAX, "too many bookings")?;
+        ensure(self.keys.len() <= KEYS_PER_INVENTORY_MAX, "too many keys")?;
+        ensure(self.keys.is_sorted_by_key(|entry| entry.keep_until), "the keys are not in order of time")?;
+        let stock = self.stock.map(StockForm::restore).transpose()?;
+
+        let mut inventory = Inventory::restored(self.sequence, self.clock, stock, self.bookings.len());
+        for booking in self.bookings {
+            check_booking(&inventory, &booking)?;
+            inventory.restore_booking(booking);
+        }
+        for AccountForm { latest, contact } in self.accounts {
+            ensure(inventory.booking(latest).is_some(), "an account without its booking")?;
+            inventory.restore_account(latest, contact);
+        }
+        let mut memory = Memory::with_capacity(self.keys.len());
+        for KeyForm { key, keep_until, remembered } in self.keys {
+            match remembered {
+                Some(remembered) => memory.remember(key, remembered.restore(&inventory, keep_until)?),
+                None => memory.queue_replaced(key, keep_until),
+            }
+        }
+        inventory.restore_memory(memory);
+        Ok(inventory)
+    }
+}
+
+/// All bookings in an order that depends on nothing but them. Accounts take the last one of a customer for the latest.
+fn bookings_in_order(inventory: &Inventory) -> Vec<Arc<Booking>> {
+    let mut bookings: Vec<Arc<Booking>> = inventory.bookings().cloned().collect();
+    bookings.sort_by_cached_key(|booking| (booking.created_at, booking.id));
+    bookings
+}
+
+fn accounts_to_write(inventory: &Inventory, bookings: &[Arc<Booking>]) -> Vec<AccountForm> {
+    let mut last: HashMap<&str, BookingId> = HashMap::default();
+    last.extend(bookings.iter().map(|booking| (&*booking.customer, booking.id)));
+    let mut accounts: Vec<AccountForm> = inventory
+        .customers()
+        .iter()
+        .filter(|(customer, account)| account.contact.is_some() || last[&***customer] != account.latest)
+        .map(|(_, account)| AccountForm { latest: account.latest, contact: account.contact.clone() })
+        .collect();
+    accounts.sort_unstable_by_key(|account| account.latest);
+    accounts
+}
+
+impl StockForm {
+    fn of(stock: &Stock) -> StockForm {
+        match stock {
+            Stock::Event(event) => StockForm::Event { plan: event.plan(), sellout: event.sellout },
+            Stock::Schedule(schedule) => {
+                let mut tickets: Vec<(Arc<str>, Ticket)> =
+                    schedule.tickets.iter().map(|(number, ticket)| (Arc::clone(number), *ticket)).collect();
+                tickets.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+                let unbooked = |slot: &Slot| Slot { pool: Pool::of(slot.pool.capacity), ..*slot };
+                StockForm::Schedule {
+                    plan: SchedulePlan {
+                        terms: schedule.terms.clone(),
+                        timezone: schedule.timezone.clone(),
+                        pattern: schedule.pattern.clone(),
+                    },
+                    rolled_through: schedule.rolled_through(),
+                    slots: schedule.slots.iter().map(|(id, slot)| (*id, unbooked(slot))).collect(),
+                    tickets,
+                }
+            }
+            Stock::Shop(shop) => {
+                let unbooked =
+                    |boxed: &PickupBox| PickupBox { pool: Pool::of(boxed.pool.capacity), ..boxed.clone() };
+                StockForm::Shop {
+                    plan: ShopPlan { terms: shop.terms.clone(), timezone: shop.timezone.clone() },
+                    boxes: shop.boxes.iter().map(unbooked).collect(),
+                }
+            }
+        }
+    }
+
+    /// The stock with nothing booked.
+    fn restore(self) -> Result<Stock, DecodeError> {
+        Ok(match self {
+            StockForm::Event { plan, sellout } => {
+                check_event(&plan)?;
+                // The bookings that follow are no sales, and these times stay: only what is not set is ever noted.
+                let mut event = Event::new(&plan);
+                event.sellout = sellout;
+                Stock::Event(Box::new(event))
+            }
+            StockForm::Schedule { plan, rolled_through, slots, tickets } => {
+                check_schedule(&plan, &slots, &tickets)?;
+                let mut schedule = Schedule::new(&plan);
+                schedule.rolled_through = Some(rolled_through);
+                schedule.slots.extend(slots);
+                schedule.tickets.extend(tickets);
+                Stock::Schedule(Box::new(schedule))
+            }
+            StockForm::Shop { plan, boxes } => {
+                check_shop(&plan, &boxes)?;
+                let mut shop = Shop::new(&plan);
+                for boxed in boxes {
+                    ensure(shop.find(&boxed.id).is_none(), "two boxes of one id")?;
+                    shop.add(boxed);
+                }
+                Stock::Shop(Box::new(shop))
+            }
+        })
+    }
+}
+
+impl KeyForm {
+    fn of(inventory: &Inventory, entry: (KeyDigest, Timestamp, Option<&Remembered>)) -> KeyForm {
+        let (key, keep_until, remembered) = entry;
+        let remembered = remembered.map(|remembered| RememberedForm {
+            fingerprint: remembered.fingerprint,
+            sequence: remembered.sequence,
+            decided_at: remembered.decided_at,
+            answer: AnswerForm::of(inventory, &remembered.outcome),
+        });
+        KeyForm { key, keep_until, remembered }
+    }
+}
+
+impl RememberedForm {
+    fn restore(self, inventory: &Inventory, keep_until: Timestamp) -> Result<Remembered, DecodeError> {
+        Ok(Remembered {
+            fingerprint: self.fingerprint,
+            outcome: self.answer.restore(inventory)?,
+            sequence: self.sequence,
+            decided_at: self.decided_at,
+            keep_until,
+        })
+    }
+}
+
+impl AnswerForm {
+    fn of(inventory: &Inventory, outcome: &Outcome) -> AnswerForm {
+        let is_unchanged = |answered: &Arc<Booking>| inventory.booking(answered.id) == Some(answered);
+        match outcome {
+            Outcome::Granted(Grant::Booking(booking)) if is_unchanged(booking) => {
+                AnswerForm::Booking(booking.id)
+            }
+            Outcome::Granted(Grant::Moved { booking, price_difference }) if is_unchanged(booking) => {
+                AnswerForm::Moved { booking: booking.id, price_difference: *price_difference }
+            }
+            Outcome::Granted(_) | Outcome::Refused(_) => AnswerForm::Other(outcome.clone()),
+        }
+    }
+
+    fn restore(self, inventory: &Inventory) -> Result<Outcome, DecodeError> {
+        let unchanged = |id| {
+            let booking = inventory.booking(id).map(Arc::clone);
+            booking.ok_or(DecodeError::NotAnInventory("an answer without its booking"))
+        };
+        Ok(match self {
+            AnswerForm::Booking(id) => Outcome::Granted(Grant::Booking(unchanged(id)?)),
+            AnswerForm::Moved { booking, price_difference } => {
+                Outcome::Granted(Grant::Moved { booking: unchanged(booking)?, price_difference })
+            }
+            AnswerForm::Other(outcome) => outcome,
+        })
+    }
+}
+
+fn check_event(plan: &EventPlan) -> Result<(), DecodeError> {
+    accept(plan.terms.check(), "the terms")?;
+    accept(check_hall(&plan.sections, &plan.areas), "the hall")?;
+    for subsection in plan.sections.iter().flat_map(|section| &section.subsections) {
+        ensure(is_ascending(&subsection.blocked), "the blocked seats are not in order")?;
+    }
+    Ok(())
+}
+
+fn check_schedule(
+    plan: &SchedulePlan,
+    slots: &[(SlotId, Slot)],
+    tickets: &[(Arc<str>, Ticket)],
+) -> Result<(), DecodeError> {
+    accept(plan.terms.check(), "the terms")?;
+    accept(Zone::named(&plan.timezone, ""), "the time zone")?;
+    accept(check_pattern(&plan.pattern), "the pattern")?;
+    ensure(slots.is_sorted_by(|(one, _), (next, _)| one < next), "the slots are not in order")?;
+    for (id, slot) in slots {
+        let window =
+            Window { start: id.start, end: slot.end, capacity: slot.pool.capacity, price: slot.price };
+        accept(check_window(&window, ""), "a slot")?;
+        let moments = [slot.starts_at, slot.ends_at];
+        ensure(moments.into_iter().all(Timestamp::is_local_time), "a slot is outside the calendar")?;
+        ensure(slot.exists(), "a slot ends before it starts")?;
+        ensure(slot.pool == Pool::of(slot.pool.capacity), "a slot is booked by nobody")?;
+    }
+    ensure(tickets.len() <= TICKETS_PER_SCHEDULE_MAX, "too many tickets")?;
+    ensure(tickets.is_sorted_by(|(one, _), (next, _)| one < next), "the tickets are not in order")
+}
+
+fn check_shop(plan: &ShopPlan, boxes: &[PickupBox]) -> Result<(), DecodeError> {
+    accept(plan.terms.check(), "the terms")?;
+    accept(Zone::named(&plan.timezone, ""), "the time zone")?;
+    ensure(boxes.len() <= BOXES_PER_SHOP_MAX, "too many boxes")?;
+    for boxed in boxes {
+        accept(check_slug(&boxed.id, ""), "the id of a box")?;
+        accept(check_text(&boxed.name, NAME_CHARACTERS_MAX, ""), "the name of a box")?;
+        accept(check_within(boxed.pool.capacity, POOL_CAPACITY_MAX, ""), "the quantity of a box")?;
+        accept(boxed.price.check_price(""), "the price of a box")?;
+        accept(check_pickup(boxed.pickup), "the pickup of a box")?;
+        accept(check_curve(&boxed.price_curve), "the price curve of a box")?;
+        ensure(boxed.pool == Pool::of(boxed.pool.capacity), "a box is booked by nobody")?;
+    }
+    Ok(())
+}
+
+/// Whether a booking can stand beside those that were loaded before it.
+fn check_booking(inventory: &Inventory, booking: &Booking) -> Result<(), DecodeError> {
+    ensure(inventory.booking(booking.id).is_none(), "two bookings of one id")?;
+    let code_is_free = !booking.is_active() || inventory.booking_of_code(booking.redeem_code).is_none();
+    ensure(code_is_free, "two active bookings of one code")?;
+    let is_live = booking.claim().is_some();
+    match (inventory.stock(), &booking.units) {
+        (Some(Stock::Event(event)), Units::Event { seats, areas }) => {
+            check_event_units(event, seats, areas, is_live)?;
+        }
+        (Some(Stock::Schedule(schedule)), Units::Slot { slot, quantity, price, tickets }) => {
+            check_quantity(u64::from(*quantity), *price)?;
+            let is_a_ticket_each = tickets.is_empty() || tickets.len() == *quantity as usize;
+            ensure(is_a_ticket_each, "a booking without a ticket for each place")?;
+            if is_live {
+                let slot = schedule.slots.get(slot).ok_or(DecodeError::NotAnInventory("no such slot"))?;
+                ensure(*quantity <= slot.pool.available(), "a slot has too many bookings")?;
+                let is_used = tickets.iter().any(|ticket| schedule.ticket_uses.contains_key(ticket));
+                ensure(!is_used && !has_twice(tickets.iter()), "a ticket is in two places")?;
+            }
+        }
+        (Some(Stock::Shop(shop)), Units::Box { number, quantity, price }) => {
+            check_quantity(u64::from(*quantity), *price)?;
+            let boxed = shop.boxes.get(*number as usize).ok_or(DecodeError::NotAnInventory("no such box"))?;
+            ensure(!is_live || *quantity <= boxed.pool.available(), "a box has too many bookings")?;
+        }
+        (Some(Stock::Event(_) | Stock::Schedule(_) | Stock::Shop(_)) | None, _) => {
+            return Err(DecodeError::NotAnInventory("a booking of what is not for sale"));
+        }
+    }
+    ensure(booking.total_price == booking.units.total_price(), "a booking whose prices do not add up")
+}
+
+fn check_event_units(
+    event: &Event,
+    seats: &[SeatClaim],
+    areas: &[AreaClaim],
+    is_live: bool,
+) -> Result<(), DecodeError> {
+    let standing: u64 = areas.iter().map(|claim| u64::from(claim.quantity)).sum();
+    check_quantity(seats.len() as u64 + standing, Money::ZERO)?;
+    ensure(seats.is_sorted_by(|one, next| one.seat < next.seat), "the seats are not in order")?;
+    for claim in seats {
+        accept(claim.price.check_price(""), "the price of a seat")?;
+        ensure(event.seats.contains(claim.seat), "no such seat")?;
+        let is_free = event.seats.state(claim.seat) == SeatState::Available;
+        ensure(!is_live || is_free, "a seat has two owners")?;
+    }
+    ensure(!has_twice(areas.iter().map(|claim| claim.area)), "an area stands twice")?;
+    for claim in areas {
+        accept(claim.price.check_price(""), "the price of an area")?;
+        let area = event.areas.get(usize::from(claim.area));
+        let area = area.ok_or(DecodeError::NotAnInventory("no such area"))?;
+        ensure(!is_live || claim.quantity <= area.pool.available(), "an area has too many bookings")?;
+    }
+    Ok(())
+}
+
+fn check_quantity(quantity: u64, price: Money) -> Result<(), DecodeError> {
+    ensure((1..=u64::from(UNITS_PER_BOOKING_MAX)).contains(&quantity), "too many units, or none")?;
+    accept(price.check_price(""), "the price of a booking")
+}
+
+fn ensure(holds: bool, what_is_wrong: &'static str) -> Result<(), DecodeError> {
+    if holds { Ok(()) } else { Err(DecodeError::NotAnInventory(what_is_wrong)) }
+}
+
+/// What a command would be refused for cannot have come about.
+fn accept<T>(check: Result<T, Refusal>, what_is_wrong: &'static str) -> Result<(), DecodeError> {
+    check.map(drop).map_err(|_| DecodeError::NotAnInventory(what_is_wrong))
+}
+
+fn is_ascending<T: PartialOrd>(items: &[T]) -> bool {
+    items.is_sorted_by(|one, next| one < next)
+}
+
+fn has_twice<T: Ord>(items: impl ExactSizeIterator<Item = T>) -> bool {
+    // Nearly all bookings have one: no list for those.
+    if items.len() < 2 {
+        return false;
+    }
+    let mut sorted: Vec<T> = items.collect();
+    sorted.sort_unstable();
+    !is_ascending(&sorted)
+}
