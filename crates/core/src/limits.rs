@@ -61,6 +61,10 @@ pub const TICKETS_PER_SCHEDULE_MAX: usize = 5_000_000;
 pub const PRICE_MINOR_UNITS_MAX: i64 = 1_000_000_000_000;
 /// Bookings ever made in one inventory, ended ones included.
 pub const BOOKINGS_PER_INVENTORY_MAX: usize = 20_000_000;
+/// Changes of one booking that a snapshot is believed: one a second for thirty years. Counting on stays far from the end.
+pub const BOOKING_VERSION_MAX: u32 = 1_000_000_000;
+/// Batches of one inventory that a snapshot is believed: a million a second for over a hundred thousand years.
+pub const SEQUENCE_MAX: u64 = 1 << 62;
 /// Answers remembered for idempotency keys at one time.
 pub const KEYS_PER_INVENTORY_MAX: usize = 20_000_000;
 /// Shortest and longest time an answer may be remembered for: see [`crate::command::Idempotency`].

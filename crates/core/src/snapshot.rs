@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::booking::{AreaClaim, Booking, SeatClaim, Units};
+use crate::booking::{AreaClaim, Booking, SeatClaim, Status, Units};
 use crate::codec::DecodeError;
 use crate::commands::add_box::{check_curve, check_pickup};
 use crate::commands::create_event::check_hall;
@@ -16,8 +16,8 @@ use crate::event::{Event, EventPlan, Sellout};
 use crate::ids::{BookingId, check_slug, check_text};
 use crate::inventory::{Inventory, Stock};
 use crate::limits::{
-    BOOKINGS_PER_INVENTORY_MAX, BOXES_PER_SHOP_MAX, KEYS_PER_INVENTORY_MAX, NAME_CHARACTERS_MAX,
-    POOL_CAPACITY_MAX, TICKETS_PER_SCHEDULE_MAX, UNITS_PER_BOOKING_MAX,
+    BOOKING_VERSION_MAX, BOOKINGS_PER_INVENTORY_MAX, BOXES_PER_SHOP_MAX, KEYS_PER_INVENTORY_MAX,
+    NAME_CHARACTERS_MAX, POOL_CAPACITY_MAX, SEQUENCE_MAX, TICKETS_PER_SCHEDULE_MAX, UNITS_PER_BOOKING_MAX,
 };
 use crate::map::HashMap;
 use crate::memory::{KeyDigest, Memory, Remembered};
@@ -93,8 +93,22 @@ struct RememberedForm {
 #[derive(Serialize, Deserialize)]
 enum AnswerForm {
     Booking(BookingId),
-    Moved { booking: BookingId, price_difference: Money },
+    Moved {
+        booking: BookingId,
+        price_difference: Money,
+    },
+    /// Most holds are paid while their key is remembered.
+    Earlier(EarlierForm),
     Other(Outcome),
+}
+
+/// A booking as it was before it was paid, extended or ended: all else is as it is now.
+#[derive(Serialize, Deserialize)]
+struct EarlierForm {
+    booking: BookingId,
+    status: Status,
+    payment_reference: Option<Arc<str>>,
+    version: u32,
 }
 
 impl Snapshot {
@@ -113,6 +127,7 @@ impl Snapshot {
 
     /// The inventory, unless the bytes describe none: no seat has two owners, whatever was read.
     pub(crate) fn restore(self) -> Result<Inventory, DecodeError> {
+        ensure(self.sequence <= SEQUENCE_MAX, "more batches than there can be")?;
         ensure(self.clock == self.clock.clamped(), "the clock is outside the calendar")?;
         ensure(self.bookings.len() <= BOOKINGS_PER_INVENTORY_MAX, "too many bookings")?;
         ensure(self.keys.len() <= KEYS_PER_INVENTORY_MAX, "too many keys")?;
@@ -254,6 +269,10 @@ impl AnswerForm {
             Outcome::Granted(Grant::Booking(booking)) if is_unchanged(booking) => {
                 AnswerForm::Booking(booking.id)
             }
+            Outcome::Granted(Grant::Booking(booking)) => match EarlierForm::of(inventory, booking) {
+                Some(earlier) => AnswerForm::Earlier(earlier),
+                None => AnswerForm::Other(outcome.clone()),
+            },
             Outcome::Granted(Grant::Moved { booking, price_difference }) if is_unchanged(booking) => {
                 AnswerForm::Moved { booking: booking.id, price_difference: *price_difference }
             }
@@ -262,17 +281,41 @@ impl AnswerForm {
     }
 
     fn restore(self, inventory: &Inventory) -> Result<Outcome, DecodeError> {
-        let unchanged = |id| {
-            let booking = inventory.booking(id).map(Arc::clone);
-            booking.ok_or(DecodeError::NotAnInventory("an answer without its booking"))
-        };
-        Ok(match self {
-            AnswerForm::Booking(id) => Outcome::Granted(Grant::Booking(unchanged(id)?)),
+        let current =
+            |id| inventory.booking(id).ok_or(DecodeError::NotAnInventory("an answer without its booking"));
+        Ok(Outcome::Granted(match self {
+            AnswerForm::Booking(id) => Grant::Booking(Arc::clone(current(id)?)),
             AnswerForm::Moved { booking, price_difference } => {
-                Outcome::Granted(Grant::Moved { booking: unchanged(booking)?, price_difference })
+                Grant::Moved { booking: Arc::clone(current(booking)?), price_difference }
             }
-            AnswerForm::Other(outcome) => outcome,
-        })
+            AnswerForm::Earlier(earlier) => {
+                Grant::Booking(Arc::new(earlier.restore(current(earlier.booking)?)))
+            }
+            AnswerForm::Other(outcome) => return Ok(outcome),
+        }))
+    }
+}
+
+impl EarlierForm {
+    /// `None` if more has changed since.
+    fn of(inventory: &Inventory, answered: &Booking) -> Option<EarlierForm> {
+        let earlier = EarlierForm {
+            booking: answered.id,
+            status: answered.status,
+            payment_reference: answered.payment_reference.clone(),
+            version: answered.version,
+        };
+        let current = inventory.booking(answered.id)?;
+        (earlier.restore(current) == *answered).then_some(earlier)
+    }
+
+    fn restore(&self, current: &Booking) -> Booking {
+        Booking {
+            status: self.status,
+            payment_reference: self.payment_reference.clone(),
+            version: self.version,
+            ..current.clone()
+        }
     }
 }
 
@@ -326,6 +369,8 @@ fn check_shop(plan: &ShopPlan, boxes: &[PickupBox]) -> Result<(), DecodeError> {
 /// Whether a booking can stand beside those that were loaded before it.
 fn check_booking(inventory: &Inventory, booking: &Booking) -> Result<(), DecodeError> {
     ensure(inventory.booking(booking.id).is_none(), "two bookings of one id")?;
+    let is_counted = (1..=BOOKING_VERSION_MAX).contains(&booking.version);
+    ensure(is_counted, "a booking that never began, or changed too often")?;
     let code_is_free = !booking.is_active() || inventory.booking_of_code(booking.redeem_code).is_none();
     ensure(code_is_free, "two active bookings of one code")?;
     let is_live = booking.claim().is_some();
@@ -408,3 +453,6 @@ fn has_twice<T: Ord>(items: impl ExactSizeIterator<Item = T>) -> bool {
     sorted.sort_unstable();
     !is_ascending(&sorted)
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 //!
 //! A [`Scene`] is one inventory; each row of a table applies one command to it and compares the outcome, put into
 //! words, with what is expected. Every row also checks what holds for all commands: a refusal changes nothing, and
-//! the changes, written down and read again, bring a second inventory to the same state.
+//! the changes, written down and read again, bring a second inventory to the same state; so does a snapshot.
 
 mod builders;
 
@@ -123,6 +123,12 @@ impl Scene {
         let bytes = codec::encode_changes(&applied.changes);
         self.copy.replay(&codec::decode_changes(&bytes).expect("what was written can be read"));
         assert_eq!(self.copy, self.inventory, "replaying the changes gives the same state");
+        let snapshot = codec::encode_inventory(&self.inventory);
+        assert_eq!(
+            codec::decode_inventory(&snapshot).as_ref(),
+            Ok(&self.inventory),
+            "a snapshot keeps the state"
+        );
         applied
     }
 

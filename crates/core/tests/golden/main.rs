@@ -1,7 +1,9 @@
-//! The bytes of commands and changes, written down: they fail if a variant or a field moves.
+//! The bytes of commands, changes and inventories, written down: they fail if a variant or a field moves.
 //!
-//! `rubbish.rs` feeds the rules with commands from damaged bytes. A line of `commands.txt` and `changes.txt` is a name and the bytes in hexadecimal. A new variant gets a new line;
-//! a line that exists is never changed while journals of its version are about.
+//! `rubbish.rs` feeds the rules with commands from damaged bytes, and loads damaged inventories. A line of
+//! `commands.txt`, `changes.txt` and `inventories.txt` is a name and the bytes in hexadecimal. A new variant gets a new
+//! line; a line that exists is never changed while journals and snapshots of its version are about. What is in the
+//! inventories stands in `src/snapshot/tests.rs`.
 
 mod rubbish;
 mod samples;
@@ -9,7 +11,8 @@ mod samples;
 use std::collections::BTreeSet;
 
 use boxoffice_core::codec::{
-    DecodeError, FORMAT_VERSION, decode_changes, decode_command, encode_changes, encode_command,
+    DecodeError, FORMAT_VERSION, decode_changes, decode_command, decode_inventory, encode_changes,
+    encode_command, encode_inventory,
 };
 use boxoffice_core::command::ActionKind;
 use strum::IntoEnumIterator;
@@ -66,9 +69,20 @@ fn changes_have_the_bytes_that_were_written_down() {
 }
 
 #[test]
+fn inventories_are_read_and_written_again_as_they_were_written_down() {
+    let inventories = golden(include_str!("inventories.txt"));
+    assert_eq!(inventories.iter().map(|(kind, _)| *kind).collect::<Vec<_>>(), ["event", "schedule", "shop"]);
+    for (kind, bytes) in inventories {
+        let inventory = decode_inventory(&bytes).expect(kind);
+        assert_eq!(hexadecimal(&encode_inventory(&inventory)), hexadecimal(&bytes), "{kind}");
+    }
+}
+
+#[test]
 fn damaged_bytes_are_refused_and_never_panic() {
     assert_eq!(decode_command(&[]), Err(DecodeError::Empty));
     assert_eq!(decode_changes(&[]), Err(DecodeError::Empty));
+    assert_eq!(decode_inventory(&[]), Err(DecodeError::Empty));
     let (_, bytes) = golden(include_str!("commands.txt")).swap_remove(0);
     let newer = [&[FORMAT_VERSION + 1], &bytes[1..]].concat();
     assert_eq!(decode_command(&newer), Err(DecodeError::UnknownVersion(FORMAT_VERSION + 1)));

@@ -1,7 +1,10 @@
-//! Commands read from damaged bytes: whatever decodes is a command, and no command makes the rules panic.
+//! Commands read from damaged bytes: whatever decodes is a command, and no command makes the rules panic. Inventories
+//! read from damaged bytes: whatever decodes is an inventory, which sells on and can be written again.
 
 use boxoffice_core::apply;
-use boxoffice_core::codec::{decode_command, encode_command};
+use boxoffice_core::codec::{
+    DecodeError, decode_command, decode_inventory, encode_command, encode_inventory,
+};
 use boxoffice_core::command::{Action, Command};
 use boxoffice_core::ids::{BookingId, RedeemCode};
 use boxoffice_core::inventory::Inventory;
@@ -9,9 +12,10 @@ use boxoffice_core::outcome::Outcome;
 use boxoffice_core::rules::TermsPatch;
 use boxoffice_core::time::Timestamp;
 
-use crate::samples;
+use crate::{golden, samples};
 
 const VARIANTS_PER_SAMPLE: u32 = 3_000;
+const VARIANTS_PER_INVENTORY: u32 = 10_000;
 const SEED: u64 = 0x5EED_0FB0_C0DE;
 
 /// A generator of bits that is good enough to spoil bytes.
@@ -116,4 +120,50 @@ fn commands_from_damaged_bytes_never_panic() {
     }
     assert!(decoded > 50_000, "only {decoded} commands could be read");
     assert!(bookings > 100, "only {bookings} bookings");
+}
+
+#[test]
+fn inventories_from_damaged_bytes_never_panic() {
+    let mut chance = Chance(SEED);
+    let mut loaded = 0u32;
+    let mut contradictions = 0u32;
+    for (kind, bytes) in golden(include_str!("inventories.txt")) {
+        for length in 1..bytes.len() {
+            assert!(decode_inventory(&bytes[..length]).is_err(), "{kind} cut to {length} bytes");
+        }
+        let longer = [bytes.as_slice(), &[0]].concat();
+        assert_eq!(decode_inventory(&longer), Err(DecodeError::LeftOver(1)), "{kind}");
+        let flipped = (8..bytes.len() * 8).map(|bit| {
+            let mut flipped = bytes.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            flipped
+        });
+        let spoiled = (0..VARIANTS_PER_INVENTORY).map(|_| {
+            let mut spoiled = bytes.clone();
+            chance.spoil(&mut spoiled);
+            spoiled
+        });
+        for damaged in flipped.chain(spoiled).collect::<Vec<_>>() {
+            match decode_inventory(&damaged) {
+                Ok(inventory) => {
+                    loaded += 1;
+                    check_usable(inventory, &mut chance);
+                }
+                Err(DecodeError::NotAnInventory(_)) => contradictions += 1,
+                Err(_) => {}
+            }
+        }
+    }
+    assert!(loaded > 10_000, "only {loaded} inventories could be read");
+    assert!(contradictions > 1_000, "only {contradictions} were no inventory");
+}
+
+/// It is written and read as it is, and answers commands.
+fn check_usable(mut inventory: Inventory, chance: &mut Chance) {
+    assert!(decode_inventory(&encode_inventory(&inventory)).as_ref() == Ok(&inventory));
+    for (_, sample) in samples::commands() {
+        let now = Timestamp(samples::MOMENT.0 + chance.below(200_000) as i64);
+        apply(&mut inventory, now, &varied(&sample, chance));
+    }
+    inventory.end_batch();
 }
