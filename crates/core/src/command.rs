@@ -21,6 +21,13 @@ pub struct Command {
     pub action: Action,
 }
 
+impl Command {
+    /// By the system itself, without a key.
+    pub fn of(action: Action) -> Command {
+        Command { by: Actor::default(), idempotency: None, action }
+    }
+}
+
 /// One key, one effect, one answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Idempotency {

@@ -46,6 +46,17 @@ pub enum Stock {
     Shop(Box<Shop>),
 }
 
+/// What falls due next, of each sort.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NextDeadlines {
+    /// A hold ends: [`crate::command::Action::Expire`].
+    pub hold: Option<Timestamp>,
+    /// The slots of a new day are to be made: [`crate::command::Action::RollSlots`].
+    pub roll: Option<Timestamp>,
+    /// An answer may be forgotten: [`crate::command::Action::ForgetKeys`].
+    pub keys: Option<Timestamp>,
+}
+
 // Reading.
 impl Inventory {
     /// The number of the last batch.
@@ -98,14 +109,16 @@ impl Inventory {
         &self.memory
     }
 
-    /// When something falls due by itself: a hold, the slots of a new day, an answer to be forgotten.
-    pub fn next_deadline(&self) -> Option<Timestamp> {
-        let hold = self.deadlines.first().map(|&(expires_at, _)| expires_at);
-        let roll = match &self.stock {
-            Some(Stock::Schedule(schedule)) => Some(schedule.next_roll()),
-            Some(Stock::Event(_) | Stock::Shop(_)) | None => None,
-        };
-        [hold, roll, self.memory.next_deadline()].into_iter().flatten().min()
+    /// When something falls due by itself.
+    pub fn next_deadlines(&self) -> NextDeadlines {
+        NextDeadlines {
+            hold: self.deadlines.first().map(|&(expires_at, _)| expires_at),
+            roll: match &self.stock {
+                Some(Stock::Schedule(schedule)) => Some(schedule.next_roll()),
+                Some(Stock::Event(_) | Stock::Shop(_)) | None => None,
+            },
+            keys: self.memory.next_deadline(),
+        }
     }
 
     /// The inventory in numbers; `None` until it was created.

@@ -41,6 +41,20 @@ pub struct CreateEvent {
 }
 
 impl CreateEvent {
+    /// An event on sale from now on, with the default rules and without standing areas.
+    pub fn new(id: &str, name: &str, currency: Currency, sections: Vec<SectionPlan>) -> CreateEvent {
+        CreateEvent {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            currency,
+            starts_at: None,
+            sales: SalesWindow::default(),
+            rules: RulesPatch::default(),
+            sections,
+            areas: Vec::new(),
+        }
+    }
+
     pub(crate) fn decide(&self, inventory: &Inventory) -> Result<Decision, Refusal> {
         let terms =
             Terms::new(InventoryKind::Event, &self.id, &self.name, self.currency, self.sales, self.rules)?;

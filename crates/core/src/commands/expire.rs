@@ -27,12 +27,12 @@ pub(crate) mod tests {
         let mut scene = Scene::empty();
         scene.row(Action::Expire, "done");
         let mut scene = Scene::of(one_section(1, 5));
-        assert_eq!(scene.inventory.next_deadline(), None);
+        assert_eq!(scene.inventory.next_deadlines().hold, None);
         scene.row(book("b1", "ann").best(1).for_seconds(20), "on hold A-1 1-1 for 1000 until 20");
         scene.row(book("b2", "ann").best(1).for_seconds(10), "on hold A-1 1-2 for 1000 until 10");
         scene.row(book("b3", "ann").best(1).for_seconds(10), "on hold A-1 1-3 for 1000 until 10");
         scene.row(book("b4", "ann").best(1).for_seconds(10), "on hold A-1 1-4 for 1000 until 10");
-        assert_eq!(scene.inventory.next_deadline(), Some(second(10)));
+        assert_eq!(scene.inventory.next_deadlines().hold, Some(second(10)));
         scene.at(9).row(confirm("b3"), "confirmed A-1 1-3 for 1000");
         scene.row(extend("b4", 2), "on hold A-1 1-4 for 1000 until 11");
         scene.row(Action::Expire, "done");
@@ -44,7 +44,7 @@ pub(crate) mod tests {
         scene.shows("A-1 h.sh.");
         let booking = scene.inventory.booking(id("b2")).unwrap();
         assert_eq!((booking.status, booking.version), (Status::Expired { expires_at: second(10) }, 2));
-        assert_eq!(scene.inventory.next_deadline(), Some(second(11)));
+        assert_eq!(scene.inventory.next_deadlines().hold, Some(second(11)));
         scene.row(Action::Expire, "done");
 
         // Nobody has to send it: any command finds the holds that are over gone. The clock may stand still, or run

@@ -34,7 +34,7 @@ pub(crate) mod tests {
         scene.row(keyed("k1", 1, book("b1", "ann").best(1)), "on hold A-1 1-1 for 1000 until 50");
         scene.at(10).row(keyed("k2", 1, book("b2", "ann").best(1)), "on hold A-1 1-2 for 1000 until 60");
         scene.at(60).row(Action::Expire, "done");
-        assert_eq!(scene.inventory.next_deadline(), Some(second(100)));
+        assert_eq!(scene.inventory.next_deadlines().keys, Some(second(100)));
         scene.at(99).row(Action::ForgetKeys, "done");
         let again = scene.apply(&keyed("k2", 1, book("b2", "ann").best(1)));
         assert_eq!(
@@ -54,7 +54,7 @@ pub(crate) mod tests {
         scene.row(keyed("k1", 2, book("b4", "ann").best(2)), "again: on hold A-1 1-1,1-2 for 2000 until 150");
         scene.at(110).row(Action::ForgetKeys, "done");
         assert_eq!(scene.inventory.memory().len(), 1);
-        assert_eq!(scene.inventory.next_deadline(), Some(second(150)));
+        assert_eq!(scene.inventory.next_deadlines().keys, Some(second(150)));
 
         // An answer is kept at least as long as those before it, so that they are forgotten in order.
         let mut patch = crate::commands::PatchEvent::default();
@@ -64,7 +64,7 @@ pub(crate) mod tests {
         scene.at(199).row(keyed("k3", 1, cancel("b3")), "again: cancelled A-1 1-1,1-2 for 2000");
         scene.at(200).row(Action::ForgetKeys, "done");
         assert!(scene.inventory.memory().is_empty());
-        assert_eq!(scene.inventory.next_deadline(), None);
+        assert_eq!(scene.inventory.next_deadlines().keys, None);
         scene.reached
     }
 }

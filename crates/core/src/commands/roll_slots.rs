@@ -112,7 +112,11 @@ pub(crate) mod tests {
         let day = 86_400;
         let midnight = 16 * 3_600;
         let mut scene = Scene::of(museum());
-        assert_eq!(scene.inventory.next_deadline(), Some(second(midnight)), "the next day begins at 16:00Z");
+        assert_eq!(
+            scene.inventory.next_deadlines().roll,
+            Some(second(midnight)),
+            "the next day begins at 16:00Z"
+        );
         scene.row(
             book("b1", "ann").places("2026-12-01T09:00", 1).paid(),
             "confirmed 2026-12-01T09:00 x1 for 100",
@@ -124,7 +128,7 @@ pub(crate) mod tests {
         scene.at(midnight - 1).row(Action::RollSlots, "done");
         assert_eq!(scene.inventory.schedule().unwrap().slots.len(), 5, "nothing is due a second early");
         scene.at(midnight).row(Action::RollSlots, "done");
-        assert_eq!(scene.inventory.next_deadline(), Some(second(midnight + day)));
+        assert_eq!(scene.inventory.next_deadlines().roll, Some(second(midnight + day)));
         scene.shows(
             "2026-12-01T09:00 0h 1s of 4\n2026-12-01T12:00 0h 0s of 4\n\
              2026-12-02T09:00 0h 0s of 4\n2026-12-02T12:00 0h 0s of 4\n\

@@ -272,7 +272,8 @@ pub(crate) fn check_same(inventory: &Inventory, model: &Model) -> Result<(), Str
         _ => return Err("an inventory of another kind".to_owned()),
     }
     let due = model.next_due();
-    let woken = inventory.next_deadline();
+    let next = inventory.next_deadlines();
+    let woken = [next.hold, next.roll, next.keys].into_iter().flatten().min();
     ensure!(
         due.is_none_or(|due| woken.is_some_and(|woken| woken <= due)),
         "woken at {woken:?}, but due at {due:?}"

@@ -77,6 +77,20 @@ pub enum Want {
 }
 
 impl Book {
+    /// A hold as long as the rules say.
+    pub fn new(id: BookingId, customer: &str, want: Want, redeem_code: RedeemCode) -> Book {
+        Book {
+            id,
+            customer: customer.into(),
+            contact: None,
+            want,
+            hold_ttl_seconds: None,
+            confirm: false,
+            metadata: None,
+            redeem_code,
+        }
+    }
+
     pub(crate) fn decide(
         &self,
         inventory: &Inventory,

@@ -1,0 +1,71 @@
+//! Decide, commit, then act: the one place where what was decided becomes durable and then known.
+
+use std::sync::Arc;
+
+use crate::ids::InventoryNumber;
+use crate::published::Registry;
+use crate::shard::{ChosenIds, Fenced, Part};
+use crate::store::{BatchWrite, CommitError, Store};
+
+/// Makes batches durable and releases them.
+pub(crate) struct Committer {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) chosen_ids: Arc<ChosenIds>,
+}
+
+/// The batch of one shard on its way.
+pub(crate) struct Sealed {
+    /// Index of the shard.
+    pub(crate) shard: usize,
+    pub(crate) parts: Vec<Part>,
+}
+
+/// What became of a shard's batch.
+pub(crate) struct Settled {
+    /// Index of the shard.
+    pub(crate) shard: usize,
+    /// Durable.
+    pub(crate) through: Vec<InventoryNumber>,
+    /// To be decided again.
+    pub(crate) fenced: Vec<Fenced>,
+}
+
+impl Committer {
+    /// Commits the batches of all shards together. What is durable is published, then the shards are told, then the
+    /// callers are answered: nothing leaves before the commit, and nobody can ask about what is not yet shown.
+    ///
+    /// After an error nobody was told anything except that the outcome is unknown.
+    pub(crate) fn commit(
+        &self,
+        batches: Vec<Sealed>,
+        mut tell: impl FnMut(Settled),
+    ) -> Result<(), CommitError> {
+        let writes: Vec<&BatchWrite> =
+            batches.iter().flat_map(|batch| &batch.parts).filter_map(|part| part.write.as_ref()).collect();
+        let fenced = if writes.is_empty() { Ok(Vec::new()) } else { self.store.commit(&writes) };
+        let fenced = match fenced {
+            Ok(fenced) => fenced,
+            Err(error) => {
+                batches.into_iter().flat_map(|batch| batch.parts).for_each(Part::unknown);
+                return Err(error);
+            }
+        };
+        let mut durable = Vec::new();
+        for Sealed { shard, parts } in batches {
+            let (stopped, mut passed): (Vec<Part>, Vec<Part>) =
+                parts.into_iter().partition(|part| fenced.contains(&part.number()));
+            for part in &mut passed {
+                part.publish(&self.registry, &self.chosen_ids);
+            }
+            tell(Settled {
+                shard,
+                through: passed.iter().map(Part::number).collect(),
+                fenced: stopped.into_iter().map(|part| part.fenced(&self.chosen_ids)).collect(),
+            });
+            durable.extend(passed);
+        }
+        durable.into_iter().for_each(Part::answer);
+        Ok(())
+    }
+}

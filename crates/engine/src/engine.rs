@@ -1,0 +1,355 @@
+//! The handle: submit commands, read views, follow the journal.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use boxoffice_core::booking::Booking;
+use boxoffice_core::command::Command;
+use boxoffice_core::ids::{BookingId, RedeemCode};
+use boxoffice_core::time::Timestamp;
+use tokio::sync::{oneshot, watch};
+
+use crate::answer::{Answer, Gathering, ReplyTo, SubmitError};
+use crate::clock::Clock;
+use crate::commit::Committer;
+use crate::ids::{self, InventoryNumber, inventory_of};
+use crate::inbox::{Inbox, Rejected};
+use crate::limits::{NAME_BYTES_MAX, QUEUE_COMMANDS_MAX};
+use crate::published::{Entry, Published, Registry, State, route_of};
+use crate::shard::{Request, Shard, Target};
+use crate::snapshot::Retention;
+use crate::stepped::{Assembled, assemble};
+use crate::store::{EmbeddedStore, OpenError, Store, StoreError};
+use crate::subscription::Subscription;
+use crate::threads::{self, Input, Shared, StopReason, Threads};
+use crate::view::StockView;
+
+/// A running engine. Clones are handles to the same one; it stops in an orderly way when the last is dropped, or when
+/// [`Engine::close`] is called.
+#[derive(Clone)]
+pub struct Engine {
+    running: Arc<Running>,
+}
+
+struct Running {
+    shared: Arc<Shared>,
+    registry: Arc<Registry>,
+    threads: Threads,
+}
+
+/// How an engine runs.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Threads that apply commands.
+    pub shards: usize,
+    /// An inventory that nobody used for this long leaves memory.
+    pub idle_after: Duration,
+    /// How much of the journal is kept.
+    pub retention: Retention,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Settings { shards: cores, idle_after: Duration::from_secs(600), retention: Retention::All }
+    }
+}
+
+/// Why an engine cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The store cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The list of inventories cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The machine gives no threads.
+    #[error("no thread: {0}")]
+    Thread(#[from] std::io::Error),
+}
+
+/// One inventory of a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Its number.
+    pub number: InventoryNumber,
+    /// Its name.
+    pub name: Arc<str>,
+}
+
+/// Threads that read inventories from the store: a large one must not keep the others waiting.
+const LOADERS: usize = 2;
+
+impl Engine {
+    /// Opens the embedded store in a directory, which is created if it does not exist, and starts an engine on it.
+    pub fn open(directory: &Path, settings: &Settings) -> Result<Engine, StartError> {
+        Engine::start(Arc::new(EmbeddedStore::open(directory)?), Clock::system(), settings)
+    }
+
+    /// Starts an engine on a store. Reads the list of inventories, and nothing else.
+    pub fn start(store: Arc<dyn Store>, clock: Clock, settings: &Settings) -> Result<Engine, StartError> {
+        let Assembled { registry, shards, committer } = assemble(&store, settings)?;
+        let count = shards.len();
+        let shared = Arc::new(Shared {
+            clock,
+            store,
+            shards: (0..count).map(|_| Inbox::new(QUEUE_COMMANDS_MAX)).collect(),
+            sealed: Inbox::new(count),
+            errands: Inbox::new(0),
+            snapshots: Inbox::new(0),
+            retention: settings.retention,
+            stopped: watch::Sender::new(None),
+        });
+        let running = Running { shared, registry, threads: Threads::default() };
+        running.spawn(shards, committer)?;
+        Ok(Engine { running: Arc::new(running) })
+    }
+
+    /// Sends a command to an inventory and waits until its answer is durable.
+    pub async fn submit(&self, inventory: InventoryNumber, command: Command) -> Result<Answer, SubmitError> {
+        let entry = self.entry(inventory)?;
+        let (sender, receiver) = oneshot::channel();
+        let request = Request { target: Target::Number(inventory), command, reply: ReplyTo::One(sender) };
+        self.offer(entry.route, request)?;
+        receiver.await.unwrap_or(Err(SubmitError::OutcomeUnknown))
+    }
+
+    /// Sends a command to the inventory of a name, which it creates if it is a command that does so.
+    pub async fn submit_to(&self, name: &str, command: Command) -> Result<Answer, SubmitError> {
+        assert!(name.len() <= NAME_BYTES_MAX, "names of inventories are at most {NAME_BYTES_MAX} bytes");
+        let (sender, receiver) = oneshot::channel();
+        let request = Request { target: Target::Name(name.into()), command, reply: ReplyTo::One(sender) };
+        self.offer(route_of(name), request)?;
+        receiver.await.unwrap_or(Err(SubmitError::OutcomeUnknown))
+    }
+
+    /// Sends many commands and waits until all answers are durable. They come in the order of the commands, each of
+    /// which stands for itself; those for one inventory are decided in order.
+    pub async fn submit_all(
+        &self,
+        commands: Vec<(InventoryNumber, Command)>,
+    ) -> Vec<Result<Answer, SubmitError>> {
+        if commands.is_empty() {
+            return Vec::new();
+        }
+        let count = commands.len();
+        let (gathering, receiver) = Gathering::new(count);
+        let mut lists: Vec<Vec<Input>> = self.running.shared.shards.iter().map(|_| Vec::new()).collect();
+        for (index, (inventory, command)) in commands.into_iter().enumerate() {
+            let reply = ReplyTo::Part { gathering: Arc::clone(&gathering), index };
+            match self.entry(inventory) {
+                Ok(entry) => {
+                    let request = Request { target: Target::Number(inventory), command, reply };
+                    lists[shard_of(entry.route, self.running.shared.shards.len())]
+                        .push(Input::Command(request));
+                }
+                Err(error) => reply.send(Err(error)),
+            }
+        }
+        for (inbox, list) in self.running.shared.shards.iter().zip(lists) {
+            let (refused, error) = match inbox.offer_all(list) {
+                Ok(()) => continue,
+                Err(Rejected::Full(refused)) => (refused, SubmitError::overloaded()),
+                Err(Rejected::Closed(refused)) => (refused, SubmitError::Stopped),
+            };
+            for input in refused {
+                if let Input::Command(request) = input {
+                    request.reply.send(Err(error.clone()));
+                }
+            }
+        }
+        drop(gathering);
+        receiver.await.unwrap_or_else(|_| vec![Err(SubmitError::OutcomeUnknown); count])
+    }
+
+    /// The number of an inventory.
+    pub fn number(&self, name: &str) -> Option<InventoryNumber> {
+        self.running.registry.of_name(name).map(|entry| entry.number)
+    }
+
+    /// All inventories, in the order they were created.
+    pub fn inventories(&self) -> Vec<Listed> {
+        let listed = |entry: Arc<Entry>| Listed { number: entry.number, name: Arc::clone(&entry.name) };
+        self.running.registry.all().into_iter().map(listed).collect()
+    }
+
+    /// The stock of an inventory, as of its last commit.
+    pub async fn view(&self, inventory: InventoryNumber) -> Result<Arc<StockView>, SubmitError> {
+        self.look(inventory, |state| Arc::clone(&state.stock)).await
+    }
+
+    /// A booking, as of the last commit of its inventory.
+    pub async fn booking(
+        &self,
+        id: BookingId,
+    ) -> Result<Option<(InventoryNumber, Arc<Booking>)>, SubmitError> {
+        let named = inventory_of(id);
+        if self.running.registry.of_number(named).is_some()
+            && let Some(booking) = self.look(named, |state| state.bookings.get(id).cloned()).await?
+        {
+            return Ok(Some((named, booking)));
+        }
+        let found = self.running.shared.store.find_booking(id);
+        let found = found.map_err(|error| SubmitError::Damaged(Arc::from(error.to_string())))?;
+        let Some(number) = found else { return Ok(None) };
+        let booking = self.look(number, |state| state.bookings.get(id).cloned()).await?;
+        Ok(booking.map(|booking| (number, booking)))
+    }
+
+    /// A customer's bookings in an inventory, newest first.
+    pub async fn bookings_of(
+        &self,
+        inventory: InventoryNumber,
+        customer: &str,
+    ) -> Result<Vec<Arc<Booking>>, SubmitError> {
+        self.look(inventory, |state| state.bookings.of_customer(customer).cloned().collect()).await
+    }
+
+    /// All bookings of an inventory, in the order they were made, and as of which sequence.
+    pub async fn bookings(
+        &self,
+        inventory: InventoryNumber,
+    ) -> Result<(u64, Vec<Arc<Booking>>), SubmitError> {
+        self.look(inventory, |state| (state.stock.sequence, state.bookings.iter().cloned().collect())).await
+    }
+
+    /// Follows an inventory from a sequence on: the first batch will be the one after it.
+    pub async fn subscribe(
+        &self,
+        inventory: InventoryNumber,
+        after: u64,
+    ) -> Result<Subscription, SubmitError> {
+        let published = self.published(inventory).await?;
+        Ok(Subscription::new(Arc::clone(&self.running.shared), inventory, published, after))
+    }
+
+    /// A new id for a booking of an inventory.
+    pub fn new_booking_id(&self, inventory: InventoryNumber) -> BookingId {
+        ids::booking_id(inventory, self.now(), rand::random())
+    }
+
+    /// A new code to be read out at the door.
+    pub fn new_redeem_code(&self) -> RedeemCode {
+        RedeemCode::from_random(rand::random())
+    }
+
+    /// What time it is for the engine.
+    pub fn now(&self) -> Timestamp {
+        self.running.shared.clock.now()
+    }
+
+    /// How many commands wait, over all shards.
+    pub fn waiting(&self) -> usize {
+        self.running.shared.shards.iter().map(Inbox::len).sum()
+    }
+
+    /// How many inventories are in memory.
+    pub fn in_memory(&self) -> usize {
+        self.running.registry.all().iter().filter(|entry| entry.published().is_some()).count()
+    }
+
+    /// Waits until the engine stops, whatever the reason.
+    pub async fn stopped(&self) -> StopReason {
+        let mut stopped = self.running.shared.stopped.subscribe();
+        let reason = stopped.wait_for(Option::is_some).await.expect("the sender lives as long as the engine");
+        reason.clone().expect("waited for")
+    }
+
+    /// Answers everything that was taken, takes no more, and closes the store. Blocks until that is done.
+    pub fn close(&self) -> Result<(), StopReason> {
+        self.running.finish();
+        let reason = self.running.shared.stopped.borrow().clone();
+        match reason {
+            None | Some(StopReason::Asked) => Ok(()),
+            Some(reason) => Err(reason),
+        }
+    }
+
+    fn entry(&self, inventory: InventoryNumber) -> Result<Arc<Entry>, SubmitError> {
+        self.running.registry.of_number(inventory).ok_or(SubmitError::NoSuchInventory)
+    }
+
+    fn offer(&self, route: u64, request: Request) -> Result<(), SubmitError> {
+        let shards = &self.running.shared.shards;
+        match shards[shard_of(route, shards.len())].offer(Input::Command(request)) {
+            Ok(()) => Ok(()),
+            Err(Rejected::Full(_)) => Err(SubmitError::overloaded()),
+            Err(Rejected::Closed(_)) => Err(SubmitError::Stopped),
+        }
+    }
+
+    async fn look<R>(
+        &self,
+        inventory: InventoryNumber,
+        look: impl FnOnce(&State) -> R,
+    ) -> Result<R, SubmitError> {
+        let published = self.published(inventory).await?;
+        Ok(published.read(self.now(), look))
+    }
+
+    /// What is committed of an inventory; it is read from the store if it is not in memory.
+    async fn published(&self, inventory: InventoryNumber) -> Result<Arc<Published>, SubmitError> {
+        let entry = self.entry(inventory)?;
+        loop {
+            if let Some(published) = entry.published() {
+                return Ok(published);
+            }
+            let (sender, receiver) = oneshot::channel();
+            let shards = &self.running.shared.shards;
+            let inbox = &shards[shard_of(entry.route, shards.len())];
+            match inbox.offer(Input::Show(inventory, sender)) {
+                Ok(()) => receiver.await.unwrap_or(Err(SubmitError::Stopped))?,
+                Err(Rejected::Full(_)) => return Err(SubmitError::overloaded()),
+                Err(Rejected::Closed(_)) => return Err(SubmitError::Stopped),
+            }
+        }
+    }
+}
+
+impl Running {
+    fn spawn(&self, shards: Vec<Shard>, committer: Committer) -> std::io::Result<()> {
+        let spawn = |name: &str, run: Box<dyn FnOnce(&Shared) + Send>| {
+            let shared = Arc::clone(&self.shared);
+            std::thread::Builder::new().name(name.to_owned()).spawn(move || run(&shared))
+        };
+        let mut others = self.threads.others.lock();
+        others.push(spawn("committer", Box::new(move |shared| threads::run_committer(shared, &committer)))?);
+        for _ in 0..LOADERS {
+            others.push(spawn("loader", Box::new(threads::run_loader))?);
+        }
+        others.push(spawn("snapshotter", Box::new(threads::run_snapshotter))?);
+        let mut threads = self.threads.shards.lock();
+        for (index, shard) in shards.into_iter().enumerate() {
+            let run = move |shared: &Shared| threads::run_shard(shared, index, shard);
+            threads.push(spawn(&format!("shard-{index}"), Box::new(run))?);
+        }
+        Ok(())
+    }
+
+    fn finish(&self) {
+        self.threads.finish(&self.shared);
+        self.shared.stopped.send_if_modified(|stopped| {
+            let running = stopped.is_none();
+            if running {
+                if let Err(error) = self.shared.store.close() {
+                    tracing::error!(%error, "the store was not closed properly");
+                }
+                *stopped = Some(StopReason::Asked);
+            }
+            running
+        });
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+/// The shard of a route.
+pub(crate) fn shard_of(route: u64, shards: usize) -> usize {
+    usize::try_from(route % shards as u64).expect("less than the number of shards")
+}

@@ -1,0 +1,31 @@
+//! Every bound of the engine, with its unit last and its reason.
+
+use std::time::Duration;
+
+/// Commands waiting for one shard. At half a million a second they are served within a few hundred milliseconds; who
+/// comes later is told to come back rather than kept waiting longer.
+pub const QUEUE_COMMANDS_MAX: usize = 65_536;
+/// Commands in one batch: bounds what a crash leaves unanswered and how long one commit takes.
+pub const BATCH_COMMANDS_MAX: usize = 16_384;
+/// What whoever met a full queue is asked to wait before the next try.
+pub const OVERLOADED_RETRY_AFTER: Duration = Duration::from_secs(1);
+/// Commands that wait for one inventory while it is read from the store.
+pub const WAITING_FOR_LOAD_COMMANDS_MAX: usize = QUEUE_COMMANDS_MAX;
+/// An inventory's name: tenant, kind and slug with room to spare.
+pub const NAME_BYTES_MAX: usize = 255;
+/// The journal of an inventory grows at least this much between snapshots, however small the inventory is.
+pub const SNAPSHOT_JOURNAL_BYTES_MIN: u64 = 4 * 1024 * 1024;
+/// A snapshot is written in pieces of this size, so that no commit waits for more than one of them.
+pub const SNAPSHOT_CHUNK_BYTES: usize = 1024 * 1024;
+/// Batches kept in memory for subscribers; who is further behind reads the journal.
+pub const RECENT_BATCHES_MAX: usize = 128;
+/// Changes in those batches, whatever their number.
+pub const RECENT_CHANGES_MAX: usize = 65_536;
+/// Bytes of the journal read at a time by subscribers and by `verify`.
+pub const JOURNAL_READ_BYTES: usize = 4 * 1024 * 1024;
+/// Answers to idempotency keys are forgotten in bulk: at most this often.
+pub const FORGET_KEYS_EVERY_MS: i64 = 60_000;
+/// How often idle inventories are looked for.
+pub const IDLE_SWEEP_MS: i64 = 1_000;
+/// Wall and monotonic clock may drift apart this much before it counts as a jump.
+pub const CLOCK_JUMP_MS: i64 = 60_000;

@@ -1,0 +1,136 @@
+//! From a store's bytes to an inventory, believing nothing that does not fit together.
+
+use boxoffice_core::codec;
+use boxoffice_core::inventory::Inventory;
+
+use crate::ids::InventoryNumber;
+use crate::record::{self, Hash, Head, RecordError};
+use crate::store::{Store, StoreError, Stored};
+
+/// An inventory as its journal says it is.
+#[derive(Debug)]
+pub struct Loaded {
+    /// Where it stands.
+    pub head: Head,
+    /// Its state.
+    pub inventory: Inventory,
+    /// Of the last snapshot; zero without one.
+    pub snapshot_bytes: u64,
+    /// Of the records since.
+    pub journal_bytes: u64,
+    /// The first sequence that the journal still has.
+    pub journal_from: u64,
+}
+
+/// Why an inventory is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The store failed, or knows that it is damaged.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Its snapshot is not what was written.
+    #[error("the snapshot of inventory {inventory} at sequence {sequence} is damaged: {problem}")]
+    Snapshot {
+        /// Whose.
+        inventory: InventoryNumber,
+        /// After which record.
+        sequence: u64,
+        /// How.
+        problem: String,
+    },
+    /// A record is not what was written.
+    #[error("journal record {sequence} of inventory {inventory} is damaged: {error}")]
+    Record {
+        /// Whose.
+        inventory: InventoryNumber,
+        /// Which one, by its place.
+        sequence: u64,
+        /// How.
+        error: RecordError,
+    },
+    /// A record is whole, and another one should stand in its place.
+    #[error("journal record {sequence} of inventory {inventory} does not follow from the one before it")]
+    Chain {
+        /// Whose.
+        inventory: InventoryNumber,
+        /// Which one, by its place.
+        sequence: u64,
+    },
+    /// The journal ends before or after the head.
+    #[error("the journal of inventory {inventory} ends at {found}, and must end at {expected}")]
+    End {
+        /// Whose.
+        inventory: InventoryNumber,
+        /// What the journal has.
+        found: u64,
+        /// What the head says.
+        expected: u64,
+    },
+}
+
+/// Reads an inventory; `None` if the store has none of that number.
+pub fn load(store: &dyn Store, number: InventoryNumber) -> Result<Option<Loaded>, LoadError> {
+    let Some(Stored { head, snapshot, records }) = store.load(number)? else { return Ok(None) };
+    let mut chain = Chain::default();
+    let mut inventory = Inventory::default();
+    let (mut snapshot_bytes, mut journal_from) = (0, 1);
+    if let Some((manifest, contents)) = snapshot {
+        let sequence = manifest.sequence;
+        let refuse = |problem: String| LoadError::Snapshot { inventory: number, sequence, problem };
+        if manifest.inventory != number {
+            return Err(refuse(format!("it is of inventory {}", manifest.inventory)));
+        }
+        if contents.len() as u64 != manifest.bytes {
+            return Err(refuse(format!("{} of {} bytes are there", contents.len(), manifest.bytes)));
+        }
+        if record::hash_of(&contents) != manifest.contents {
+            return Err(refuse("the checksum does not match".to_owned()));
+        }
+        inventory = codec::decode_inventory(&contents).map_err(|error| refuse(error.to_string()))?;
+        if inventory.sequence() != sequence {
+            return Err(refuse(format!("it is at sequence {}", inventory.sequence())));
+        }
+        chain = Chain { sequence, hash: manifest.hash };
+        (snapshot_bytes, journal_from) = (manifest.bytes, manifest.journal_from);
+    }
+    let mut journal_bytes = 0;
+    for bytes in &records {
+        journal_bytes += bytes.len() as u64;
+        let record = chain.follow(number, bytes)?;
+        inventory.replay(&record.changes);
+    }
+    if chain.sequence != head.sequence {
+        return Err(LoadError::End { inventory: number, found: chain.sequence, expected: head.sequence });
+    }
+    if chain.hash != head.hash {
+        return Err(LoadError::Chain { inventory: number, sequence: head.sequence });
+    }
+    Ok(Some(Loaded { head, inventory, snapshot_bytes, journal_bytes, journal_from }))
+}
+
+/// The last record that was read, and the check that the next one follows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Chain {
+    pub(crate) sequence: u64,
+    pub(crate) hash: Hash,
+}
+
+impl Chain {
+    /// The next record, if it is whole and stands where it belongs.
+    pub(crate) fn follow(
+        &mut self,
+        inventory: InventoryNumber,
+        bytes: &[u8],
+    ) -> Result<record::Record, LoadError> {
+        let sequence = self.sequence + 1;
+        let record =
+            record::decode_record(bytes).map_err(|error| LoadError::Record { inventory, sequence, error })?;
+        let follows =
+            record.inventory == inventory && record.sequence == sequence && record.previous == self.hash;
+        if !follows {
+            return Err(LoadError::Chain { inventory, sequence });
+        }
+        *self = Chain { sequence, hash: record.hash };
+        Ok(record)
+    }
+}

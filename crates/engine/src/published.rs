@@ -1,0 +1,275 @@
+//! What was committed, for readers: the views of each inventory, its bookings, and its newest batches.
+//!
+//! Written by whoever releases a batch, after its commit; the shard that applies commands never waits for a lock here.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use boxoffice_core::booking::Booking;
+use boxoffice_core::change::Change;
+use boxoffice_core::ids::BookingId;
+use boxoffice_core::inventory::Inventory;
+use boxoffice_core::time::Timestamp;
+use parking_lot::{Mutex, RwLock};
+use tokio::sync::watch;
+
+use crate::ids::InventoryNumber;
+use crate::limits::{RECENT_BATCHES_MAX, RECENT_CHANGES_MAX};
+use crate::view::StockView;
+
+/// All inventories of a store, by name and by number.
+#[derive(Debug, Default)]
+pub(crate) struct Registry {
+    entries: RwLock<Entries>,
+}
+
+#[derive(Debug, Default)]
+struct Entries {
+    by_name: HashMap<Arc<str>, Arc<Entry>>,
+    by_number: HashMap<InventoryNumber, Arc<Entry>>,
+}
+
+/// One inventory that exists.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) number: InventoryNumber,
+    pub(crate) name: Arc<str>,
+    /// Tells which shard it belongs to, whatever their number.
+    pub(crate) route: u64,
+    /// While it is in memory.
+    published: Mutex<Option<Arc<Published>>>,
+}
+
+impl Registry {
+    pub(crate) fn of_name(&self, name: &str) -> Option<Arc<Entry>> {
+        self.entries.read().by_name.get(name).cloned()
+    }
+
+    pub(crate) fn of_number(&self, number: InventoryNumber) -> Option<Arc<Entry>> {
+        self.entries.read().by_number.get(&number).cloned()
+    }
+
+    /// In order of number.
+    pub(crate) fn all(&self) -> Vec<Arc<Entry>> {
+        let mut all: Vec<Arc<Entry>> = self.entries.read().by_number.values().cloned().collect();
+        all.sort_unstable_by_key(|entry| entry.number);
+        all
+    }
+
+    pub(crate) fn add(&self, number: InventoryNumber, name: &Arc<str>) -> Arc<Entry> {
+        let (name, route) = (Arc::clone(name), route_of(name));
+        let entry = Arc::new(Entry { number, name, route, published: Mutex::new(None) });
+        let mut entries = self.entries.write();
+        entries.by_name.insert(Arc::clone(&entry.name), Arc::clone(&entry));
+        entries.by_number.insert(number, Arc::clone(&entry));
+        entry
+    }
+}
+
+/// The same number for the same name, in every process.
+pub(crate) fn route_of(name: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(name.as_bytes());
+    hasher.finish()
+}
+
+impl Entry {
+    /// What is known of it to readers, if it is in memory.
+    pub(crate) fn published(&self) -> Option<Arc<Published>> {
+        self.published.lock().clone()
+    }
+
+    /// Shows an inventory that was just read from the store.
+    pub(crate) fn show(&self, state: State) {
+        let mut published = self.published.lock();
+        match &*published {
+            Some(published) => published.replace(state),
+            None => *published = Some(Arc::new(Published::new(state))),
+        }
+    }
+
+    /// Shows what a commit changed.
+    pub(crate) fn publish(&self, publication: Publication) {
+        let published = self.published.lock().clone();
+        match published {
+            Some(published) => published.advance(publication),
+            // The first batch: the inventory was just created.
+            None => self
+                .show(State { stock: publication.stock, bookings: BookingsView::of(publication.bookings) }),
+        }
+    }
+
+    /// Lets go of the views, unless somebody reads or follows them.
+    pub(crate) fn hide(&self) -> bool {
+        let mut published = self.published.lock();
+        let in_use = published.as_ref().is_some_and(|published| Arc::strong_count(published) > 1);
+        if !in_use {
+            *published = None;
+        }
+        !in_use
+    }
+}
+
+/// The committed state of one inventory.
+#[derive(Debug)]
+pub(crate) struct Published {
+    state: RwLock<State>,
+    recent: Mutex<Recent>,
+    /// The last sequence that can be read here.
+    sequence: watch::Sender<u64>,
+    last_read: AtomicI64,
+}
+
+/// Views of one sequence.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) stock: Arc<StockView>,
+    pub(crate) bookings: BookingsView,
+}
+
+impl State {
+    pub(crate) fn of(inventory: &Inventory) -> Option<State> {
+        let stock = Arc::new(StockView::new(inventory)?);
+        Some(State { stock, bookings: BookingsView::of(inventory.bookings().cloned()) })
+    }
+}
+
+/// What a commit changed.
+#[derive(Debug)]
+pub(crate) struct Publication {
+    pub(crate) stock: Arc<StockView>,
+    pub(crate) bookings: Vec<Arc<Booking>>,
+    pub(crate) batch: Arc<Batch>,
+}
+
+/// One committed batch, as subscribers get it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Batch {
+    /// Its number.
+    pub sequence: u64,
+    /// What happened.
+    pub changes: Arc<Vec<Change>>,
+}
+
+/// The newest batches, for subscribers that keep up.
+#[derive(Debug, Default)]
+struct Recent {
+    batches: VecDeque<Arc<Batch>>,
+    changes: usize,
+}
+
+/// Bookings by id and by customer.
+#[derive(Debug, Default)]
+pub(crate) struct BookingsView {
+    by_id: HashMap<BookingId, Arc<Booking>>,
+    by_customer: HashMap<Arc<str>, Vec<BookingId>>,
+}
+
+impl BookingsView {
+    fn of(bookings: impl IntoIterator<Item = Arc<Booking>>) -> BookingsView {
+        let mut view = BookingsView::default();
+        for booking in bookings {
+            view.put(booking);
+        }
+        view
+    }
+
+    fn put(&mut self, booking: Arc<Booking>) {
+        let customer = Arc::clone(&booking.customer);
+        let id = booking.id;
+        if self.by_id.insert(id, booking).is_none() {
+            self.by_customer.entry(customer).or_default().push(id);
+        }
+    }
+
+    pub(crate) fn get(&self, id: BookingId) -> Option<&Arc<Booking>> {
+        self.by_id.get(&id)
+    }
+
+    /// A customer's bookings, newest first.
+    pub(crate) fn of_customer(&self, customer: &str) -> impl Iterator<Item = &Arc<Booking>> {
+        self.by_customer.get(customer).into_iter().flatten().rev().map(|id| &self.by_id[id])
+    }
+
+    /// All bookings, in no order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Booking>> {
+        self.by_id.values()
+    }
+}
+
+impl Published {
+    fn new(state: State) -> Published {
+        let sequence = watch::Sender::new(state.stock.sequence);
+        Published {
+            state: RwLock::new(state),
+            recent: Mutex::new(Recent::default()),
+            sequence,
+            last_read: AtomicI64::new(i64::MIN),
+        }
+    }
+
+    pub(crate) fn read<R>(&self, now: Timestamp, look: impl FnOnce(&State) -> R) -> R {
+        self.last_read.fetch_max(now.0, Ordering::Relaxed);
+        look(&self.state.read())
+    }
+
+    pub(crate) fn last_read(&self) -> Timestamp {
+        Timestamp(self.last_read.load(Ordering::Relaxed))
+    }
+
+    /// Follows the sequence of what can be read here.
+    pub(crate) fn follow(&self) -> watch::Receiver<u64> {
+        self.sequence.subscribe()
+    }
+
+    /// A batch that is still in memory.
+    pub(crate) fn recent(&self, sequence: u64) -> Option<Arc<Batch>> {
+        let recent = self.recent.lock();
+        let first = recent.batches.front()?.sequence;
+        let index = usize::try_from(sequence.checked_sub(first)?).ok()?;
+        recent.batches.get(index).cloned()
+    }
+
+    fn replace(&self, state: State) {
+        let sequence = state.stock.sequence;
+        *self.state.write() = state;
+        // Batches between the last one here and the state that was read are in the journal.
+        *self.recent.lock() = Recent::default();
+        self.sequence.send_replace(sequence);
+    }
+
+    fn advance(&self, publication: Publication) {
+        let sequence = publication.batch.sequence;
+        {
+            let mut state = self.state.write();
+            state.stock = publication.stock;
+            for booking in publication.bookings {
+                state.bookings.put(booking);
+            }
+        }
+        {
+            let mut recent = self.recent.lock();
+            if self.sequence.receiver_count() > 0 {
+                recent.push(publication.batch);
+            } else {
+                *recent = Recent::default();
+            }
+        }
+        self.sequence.send_replace(sequence);
+    }
+}
+
+impl Recent {
+    fn push(&mut self, batch: Arc<Batch>) {
+        self.changes += batch.changes.len();
+        self.batches.push_back(batch);
+        while self.batches.len() > RECENT_BATCHES_MAX
+            || (self.changes > RECENT_CHANGES_MAX && self.batches.len() > 1)
+        {
+            let oldest = self.batches.pop_front().expect("more than one");
+            self.changes -= oldest.changes.len();
+        }
+    }
+}

@@ -1,0 +1,686 @@
+//! The one writer of many inventories: takes commands, applies them in memory, and hands over sealed batches.
+//!
+//! A state machine without threads, clocks or I/O, so that the simulator drives the same code as the engine's threads:
+//! inputs go in, [`Shard::seal`] gives a batch when the last one was committed, [`Shard::take_errands`] says what to read from
+//! the store. At most one batch is on its way; what comes meanwhile gathers in the next.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use boxoffice_core::change::Change;
+use boxoffice_core::command::{Action, Command};
+use boxoffice_core::ids::{Actor, BookingId};
+use boxoffice_core::inventory::Inventory;
+use boxoffice_core::outcome::{Applied, Outcome};
+use boxoffice_core::refusal::Refusal;
+use boxoffice_core::time::Timestamp;
+use parking_lot::Mutex;
+
+use crate::answer::{Answer, ReplyTo, SubmitError};
+use crate::ids::{InventoryNumber, inventory_of};
+use crate::limits::{
+    BATCH_COMMANDS_MAX, FORGET_KEYS_EVERY_MS, IDLE_SWEEP_MS, SNAPSHOT_JOURNAL_BYTES_MIN,
+    WAITING_FOR_LOAD_COMMANDS_MAX,
+};
+use crate::load::{LoadError, Loaded};
+use crate::published::{Batch, Publication, Registry, State};
+use crate::record::{self, Hash, Head};
+use crate::snapshot::Written;
+use crate::store::{BatchWrite, Store, StoreError};
+use crate::view::{StockView, Touched};
+
+/// What a shard is for, and where it tells readers what is committed.
+pub(crate) struct Shard {
+    registry: Arc<Registry>,
+    chosen_ids: Arc<ChosenIds>,
+    numbers: Arc<AtomicU32>,
+    idle_after_ms: i64,
+    generations: u32,
+    live: HashMap<InventoryNumber, Live>,
+    loading: HashMap<InventoryNumber, Waiting>,
+    /// Inventories that were created here and are not yet in the registry.
+    created: HashMap<Arc<str>, InventoryNumber>,
+    deadlines: Deadlines,
+    open: Vec<Part>,
+    open_commands: usize,
+    in_flight: bool,
+    errands: Errands,
+    next_sweep: Timestamp,
+}
+
+/// A command on its way to its inventory.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) target: Target,
+    pub(crate) command: Command,
+    pub(crate) reply: ReplyTo,
+}
+
+/// Which inventory a command is for.
+#[derive(Debug, Clone)]
+pub(crate) enum Target {
+    /// One that exists.
+    Number(InventoryNumber),
+    /// One that may have to be created.
+    Name(Arc<str>),
+}
+
+/// What a shard wants from the store.
+#[derive(Debug, Default)]
+pub(crate) struct Errands {
+    /// Inventories to be read and handed to [`Shard::loaded`].
+    pub(crate) load: Vec<InventoryNumber>,
+    /// Inventories whose journal has grown enough for a snapshot; see [`Shard::snapshotted`].
+    pub(crate) snapshot: Vec<InventoryNumber>,
+}
+
+/// The answers and the write of one inventory's part of a batch.
+pub(crate) struct Part {
+    number: InventoryNumber,
+    generation: u32,
+    /// `None` if nothing changed.
+    pub(crate) write: Option<BatchWrite>,
+    publication: Option<Publication>,
+    answered: Vec<(Request, Applied)>,
+}
+
+/// Commands whose part was fenced, to be decided again.
+pub(crate) struct Fenced {
+    number: InventoryNumber,
+    generation: u32,
+    requests: Vec<Request>,
+}
+
+struct Live {
+    inventory: Inventory,
+    name: Arc<str>,
+    /// Counts how often it was read from the store: a fence that fell on an earlier reading concerns nobody any more.
+    generation: u32,
+    /// Of the last record that was sealed.
+    hash: Hash,
+    stock: Option<Arc<StockView>>,
+    /// Changes since the last seal.
+    changes: Vec<Change>,
+    last_used: Timestamp,
+    in_flight: bool,
+    journal_bytes: u64,
+    snapshot_bytes: u64,
+    snapshot_wanted: bool,
+    keys_forgotten_at: Timestamp,
+}
+
+/// Who waits for an inventory that is being read.
+#[derive(Default)]
+struct Waiting {
+    requests: Vec<Request>,
+    readers: Vec<tokio::sync::oneshot::Sender<Result<(), SubmitError>>>,
+}
+
+impl Shard {
+    pub(crate) fn new(
+        registry: Arc<Registry>,
+        chosen_ids: Arc<ChosenIds>,
+        numbers: Arc<AtomicU32>,
+        idle_after_ms: i64,
+    ) -> Shard {
+        Shard {
+            registry,
+            chosen_ids,
+            numbers,
+            idle_after_ms,
+            generations: 0,
+            live: HashMap::new(),
+            loading: HashMap::new(),
+            created: HashMap::new(),
+            deadlines: Deadlines::default(),
+            open: Vec::new(),
+            open_commands: 0,
+            in_flight: false,
+            errands: Errands::default(),
+            next_sweep: Timestamp(i64::MIN),
+        }
+    }
+
+    /// Watches over an inventory of the store that is not in memory.
+    pub(crate) fn watch(&mut self, head: &Head) {
+        self.deadlines.set(head.inventory, head.next_deadline);
+    }
+
+    /// When [`Shard::wake`] has something to do.
+    pub(crate) fn next_wake(&self) -> Option<Timestamp> {
+        self.deadlines.first().into_iter().chain((!self.live.is_empty()).then_some(self.next_sweep)).min()
+    }
+
+    /// Whether the open batch takes no more commands before it is sealed.
+    pub(crate) fn is_full(&self) -> bool {
+        self.open_commands >= BATCH_COMMANDS_MAX
+    }
+
+    /// Decides a command, or lets it wait for its inventory.
+    pub(crate) fn submit(&mut self, now: Timestamp, request: Request) {
+        let number = match &request.target {
+            Target::Number(number) => *number,
+            Target::Name(name) => match self.number_of(name) {
+                Some(number) => number,
+                None => return self.create(now, request),
+            },
+        };
+        if self.live.contains_key(&number) {
+            self.decide(now, number, request);
+            return;
+        }
+        let waiting = self.begin_loading(number);
+        if waiting.requests.len() < WAITING_FOR_LOAD_COMMANDS_MAX {
+            waiting.requests.push(request);
+        } else {
+            request.reply.send(Err(SubmitError::overloaded()));
+        }
+    }
+
+    /// Has an inventory read for somebody who wants to look at it.
+    pub(crate) fn show(
+        &mut self,
+        number: InventoryNumber,
+        reader: tokio::sync::oneshot::Sender<Result<(), SubmitError>>,
+    ) {
+        if self.live.contains_key(&number) {
+            // Whoever asked will look again; if nobody waits any more, nothing is lost.
+            let _ = reader.send(Ok(()));
+        } else {
+            self.begin_loading(number).readers.push(reader);
+        }
+    }
+
+    /// Takes an inventory that was read from the store, or why it was not.
+    pub(crate) fn loaded(
+        &mut self,
+        now: Timestamp,
+        number: InventoryNumber,
+        result: Result<Option<(Loaded, State)>, LoadError>,
+    ) {
+        let Some(waiting) = self.loading.remove(&number) else { return };
+        let failure = match result {
+            Ok(Some((loaded, state))) => {
+                self.take_in(now, number, loaded, state);
+                None
+            }
+            Ok(None) => Some(SubmitError::NoSuchInventory),
+            Err(error) => {
+                tracing::error!(%number, %error, "an inventory cannot be used");
+                Some(SubmitError::Damaged(Arc::from(error.to_string())))
+            }
+        };
+        match failure {
+            None => {
+                waiting.readers.into_iter().for_each(|reader| drop(reader.send(Ok(()))));
+                for request in waiting.requests {
+                    self.decide(now, number, request);
+                }
+            }
+            Some(error) => {
+                // It is not tried again by itself: somebody has to look at it.
+                self.deadlines.set(number, None);
+                waiting.readers.into_iter().for_each(|reader| drop(reader.send(Err(error.clone()))));
+                waiting.requests.into_iter().for_each(|request| request.reply.send(Err(error.clone())));
+            }
+        }
+    }
+
+    /// Ends what is due and lets go of what is idle.
+    pub(crate) fn wake(&mut self, now: Timestamp) {
+        while let Some(number) = self.deadlines.due(now) {
+            if self.live.contains_key(&number) {
+                self.end_what_is_due(now, number);
+            } else {
+                // Its deadline comes back with it.
+                self.deadlines.set(number, None);
+                self.begin_loading(number);
+            }
+        }
+        if now >= self.next_sweep {
+            self.next_sweep = Timestamp(now.0.saturating_add(IDLE_SWEEP_MS));
+            self.drop_idle(now);
+        }
+    }
+
+    /// The batch that has gathered, if the last one is through.
+    pub(crate) fn seal(&mut self) -> Option<Vec<Part>> {
+        if self.in_flight || self.open.is_empty() {
+            return None;
+        }
+        self.in_flight = true;
+        self.open_commands = 0;
+        let mut parts = std::mem::take(&mut self.open);
+        for part in &mut parts {
+            self.seal_part(part);
+        }
+        Some(parts)
+    }
+
+    /// The last batch is durable, except for what is in `fenced`.
+    pub(crate) fn committed(&mut self, now: Timestamp, through: &[InventoryNumber], fenced: Vec<Fenced>) {
+        self.in_flight = false;
+        for number in through {
+            if let Some(live) = self.live.get_mut(number) {
+                live.in_flight = false;
+                self.created.remove(&live.name);
+            }
+        }
+        for Fenced { number, generation, requests } in fenced {
+            if self.live.get(&number).is_some_and(|live| live.generation == generation) {
+                tracing::warn!(%number, "another writer was here; reading the inventory again");
+                let live = self.live.remove(&number).expect("just seen");
+                self.created.remove(&live.name);
+                // What was decided since on the state that was dropped is decided again as well.
+                let dropped = self.open.extract_if(.., |part| part.number == number).collect::<Vec<_>>();
+                let since = dropped.into_iter().flat_map(|part| part.answered).map(|(request, _)| request);
+                for request in requests.into_iter().chain(since) {
+                    self.submit(now, request);
+                }
+            } else {
+                requests.into_iter().for_each(|request| self.submit(now, request));
+            }
+        }
+    }
+
+    /// A snapshot was written, or could not be.
+    pub(crate) fn snapshotted(&mut self, number: InventoryNumber, written: Option<Written>) {
+        let Some(live) = self.live.get_mut(&number) else { return };
+        live.snapshot_wanted = false;
+        if let Some(Written { snapshot_bytes, journal_bytes }) = written {
+            live.snapshot_bytes = snapshot_bytes;
+            live.journal_bytes = live.journal_bytes.saturating_sub(journal_bytes);
+        }
+    }
+
+    pub(crate) fn take_errands(&mut self) -> Errands {
+        std::mem::take(&mut self.errands)
+    }
+
+    /// Answers everybody who waits: nothing more will be committed.
+    pub(crate) fn give_up(&mut self, error: &SubmitError) {
+        for part in self.open.drain(..) {
+            part.answered.into_iter().for_each(|(request, _)| request.reply.send(Err(error.clone())));
+        }
+        for (_, waiting) in self.loading.drain() {
+            waiting.readers.into_iter().for_each(|reader| drop(reader.send(Err(error.clone()))));
+            waiting.requests.into_iter().for_each(|request| request.reply.send(Err(error.clone())));
+        }
+    }
+
+    /// Whether nothing is open, on its way, or waited for.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        !self.in_flight && self.open.is_empty() && self.loading.is_empty()
+    }
+
+    fn number_of(&self, name: &str) -> Option<InventoryNumber> {
+        let created = self.created.get(name).copied();
+        created.or_else(|| self.registry.of_name(name).map(|entry| entry.number))
+    }
+
+    fn begin_loading(&mut self, number: InventoryNumber) -> &mut Waiting {
+        self.loading.entry(number).or_insert_with(|| {
+            self.errands.load.push(number);
+            Waiting::default()
+        })
+    }
+
+    /// Decides a command for an inventory that does not exist. If it is not created, nothing stays of it.
+    fn create(&mut self, now: Timestamp, request: Request) {
+        let Target::Name(name) = &request.target else { unreachable!("only names are created") };
+        let name = Arc::clone(name);
+        let mut inventory = Inventory::default();
+        let applied = boxoffice_core::apply(&mut inventory, now, &request.command);
+        if inventory.stock().is_none() {
+            // Even a remembered refusal: there is nothing to remember it in.
+            request.reply.send(Ok(Answer::of(applied)));
+            return;
+        }
+        let number = InventoryNumber(self.numbers.fetch_add(1, Ordering::Relaxed));
+        let live = Live {
+            inventory,
+            name: Arc::clone(&name),
+            generation: 0,
+            hash: Hash::default(),
+            stock: None,
+            changes: Vec::new(),
+            last_used: now,
+            in_flight: false,
+            journal_bytes: 0,
+            snapshot_bytes: 0,
+            snapshot_wanted: false,
+            keys_forgotten_at: now,
+        };
+        self.live.insert(number, live);
+        self.created.insert(name, number);
+        self.note(number, request, applied);
+    }
+
+    fn take_in(&mut self, now: Timestamp, number: InventoryNumber, loaded: Loaded, state: State) {
+        let Loaded { head, inventory, snapshot_bytes, journal_bytes, journal_from: _ } = loaded;
+        self.generations += 1;
+        let generation = self.generations;
+        let stock = Arc::clone(&state.stock);
+        let entry = self.registry.of_number(number).unwrap_or_else(|| self.registry.add(number, &head.name));
+        entry.show(state);
+        let live = Live {
+            inventory,
+            name: head.name,
+            generation,
+            hash: head.hash,
+            stock: Some(stock),
+            changes: Vec::new(),
+            last_used: now,
+            in_flight: false,
+            journal_bytes,
+            snapshot_bytes,
+            snapshot_wanted: false,
+            keys_forgotten_at: now,
+        };
+        self.live.insert(number, live);
+        self.update_deadline(number);
+    }
+
+    fn decide(&mut self, now: Timestamp, number: InventoryNumber, request: Request) {
+        let live = self.live.get_mut(&number).expect("it is in memory");
+        live.last_used = now;
+        let applied = match &request.command.action {
+            Action::Book(book) if inventory_of(book.id) != number => {
+                match self.chosen_ids.claim(book.id, number) {
+                    Ok(true) => {
+                        let applied = boxoffice_core::apply(&mut live.inventory, now, &request.command);
+                        let booked =
+                            |change: &Change| matches!(change, Change::Booked(made) if made.id == book.id);
+                        if !applied.changes.iter().any(booked) {
+                            self.chosen_ids.let_go(book.id);
+                        }
+                        applied
+                    }
+                    Ok(false) => refused(&live.inventory, now, Refusal::BookingIdTaken),
+                    Err(error) => {
+                        tracing::error!(%number, %error, "a booking id cannot be looked up");
+                        request.reply.send(Err(SubmitError::Damaged(Arc::from(error.to_string()))));
+                        return;
+                    }
+                }
+            }
+            _ => boxoffice_core::apply(&mut live.inventory, now, &request.command),
+        };
+        self.note(number, request, applied);
+    }
+
+    /// Puts a decided command into the open batch.
+    fn note(&mut self, number: InventoryNumber, request: Request, mut applied: Applied) {
+        let live = self.live.get_mut(&number).expect("it is in memory");
+        let changes = std::mem::take(&mut applied.changes);
+        if live.changes.is_empty() {
+            live.changes = changes;
+        } else {
+            live.changes.extend(changes);
+        }
+        self.open_commands += 1;
+        let generation = live.generation;
+        self.part(number, generation).answered.push((request, applied));
+    }
+
+    fn part(&mut self, number: InventoryNumber, generation: u32) -> &mut Part {
+        // Nearly always the last one: commands come in waves for one inventory.
+        let at = self.open.iter().rposition(|part| part.number == number).unwrap_or_else(|| {
+            self.open.push(Part { number, generation, write: None, publication: None, answered: Vec::new() });
+            self.open.len() - 1
+        });
+        &mut self.open[at]
+    }
+
+    fn end_what_is_due(&mut self, now: Timestamp, number: InventoryNumber) {
+        let live = self.live.get_mut(&number).expect("it is in memory");
+        let mut changes = Vec::new();
+        let mut act = |inventory: &mut Inventory, action: Action| {
+            let command = Command { by: Actor::default(), idempotency: None, action };
+            changes.extend(boxoffice_core::apply(inventory, now, &command).changes);
+        };
+        let due = live.inventory.next_deadlines();
+        let is_due = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
+        if is_due(due.hold) {
+            act(&mut live.inventory, Action::Expire);
+        }
+        if is_due(due.roll) {
+            act(&mut live.inventory, Action::RollSlots);
+        }
+        if is_due(live.forget_keys_at()) {
+            act(&mut live.inventory, Action::ForgetKeys);
+            live.keys_forgotten_at = now;
+        }
+        live.changes.append(&mut changes);
+        if !live.changes.is_empty() {
+            let generation = live.generation;
+            self.part(number, generation);
+        }
+        self.update_deadline(number);
+        // Whatever could not be done will not be possible a moment later either.
+        self.deadlines.not_before(number, Timestamp(now.0.saturating_add(1_000)), now);
+    }
+
+    fn update_deadline(&mut self, number: InventoryNumber) {
+        let live = &self.live[&number];
+        let due = live.inventory.next_deadlines();
+        let next = [due.hold, due.roll, live.forget_keys_at()].into_iter().flatten().min();
+        self.deadlines.set(number, next);
+    }
+
+    fn seal_part(&mut self, part: &mut Part) {
+        let number = part.number;
+        let live = self.live.get_mut(&number).expect("inventories with an open part stay in memory");
+        let Some(sequence) = live.inventory.end_batch() else { return };
+        let changes = std::mem::take(&mut live.changes);
+        let touched = Touched::by(&changes, &live.inventory);
+        let stock = Arc::new(match &live.stock {
+            Some(stock) => stock.refreshed(&live.inventory, &touched),
+            None => StockView::new(&live.inventory).expect("its creation is in this batch"),
+        });
+        live.stock = Some(Arc::clone(&stock));
+        let previous = live.hash;
+        let (record, hash) = record::encode_record(number, sequence, previous, &changes);
+        live.hash = hash;
+        live.in_flight = true;
+        live.journal_bytes += record.len() as u64;
+        let wanted = live.journal_bytes > SNAPSHOT_JOURNAL_BYTES_MIN.max(live.snapshot_bytes);
+        if wanted && !live.snapshot_wanted {
+            live.snapshot_wanted = true;
+            self.errands.snapshot.push(number);
+        }
+        let due = live.inventory.next_deadlines();
+        let next_deadline = [due.hold, due.roll].into_iter().flatten().min();
+        let name = Arc::clone(&live.name);
+        let chosen = |change: &Change| match change {
+            Change::Booked(booking) if inventory_of(booking.id) != number => Some(booking.id),
+            _ => None,
+        };
+        let chosen_ids: Vec<BookingId> = changes.iter().filter_map(chosen).collect();
+        let bookings = touched.bookings.iter().map(|&id| live.inventory.booking(id).cloned());
+        let bookings = bookings.collect::<Option<Vec<_>>>().expect("bookings are never removed");
+        let changes = Arc::new(changes);
+        part.publication = Some(Publication {
+            stock,
+            bookings,
+            batch: Arc::new(Batch { sequence, changes: Arc::clone(&changes) }),
+        });
+        part.write = Some(BatchWrite {
+            previous,
+            head: Head { inventory: number, name, sequence, hash, next_deadline },
+            record,
+            changes,
+            chosen_ids,
+        });
+        self.update_deadline(number);
+    }
+
+    fn drop_idle(&mut self, now: Timestamp) {
+        let open: BTreeSet<InventoryNumber> = self.open.iter().map(|part| part.number).collect();
+        let registry = &self.registry;
+        let idle_since = Timestamp(now.0.saturating_sub(self.idle_after_ms));
+        let deadlines = &mut self.deadlines;
+        self.live.retain(|&number, live| {
+            let busy = live.in_flight || live.snapshot_wanted || open.contains(&number);
+            if busy || live.last_used > idle_since {
+                return true;
+            }
+            let Some(entry) = registry.of_number(number) else { return true };
+            let read = entry.published().is_some_and(|published| published.last_read() > idle_since);
+            if read || !entry.hide() {
+                return true;
+            }
+            let due = live.inventory.next_deadlines();
+            deadlines.set(number, [due.hold, due.roll].into_iter().flatten().min());
+            false
+        });
+    }
+}
+
+impl Live {
+    /// Answers are forgotten in bulk, not one by one as each is due.
+    fn forget_keys_at(&self) -> Option<Timestamp> {
+        let due = self.inventory.next_deadlines().keys?;
+        Some(due.max(Timestamp(self.keys_forgotten_at.0.saturating_add(FORGET_KEYS_EVERY_MS))))
+    }
+}
+
+impl Part {
+    /// Whose.
+    pub(crate) fn number(&self) -> InventoryNumber {
+        self.number
+    }
+
+    /// Shows what changed to whoever reads. Only for what is durable: see [`crate::commit`].
+    pub(crate) fn publish(&mut self, registry: &Registry, chosen_ids: &ChosenIds) {
+        if let (Some(write), Some(publication)) = (&self.write, self.publication.take()) {
+            let entry = registry
+                .of_number(self.number)
+                .unwrap_or_else(|| registry.add(self.number, &write.head.name));
+            entry.publish(publication);
+            write.chosen_ids.iter().for_each(|&id| chosen_ids.let_go(id));
+        }
+    }
+
+    /// Answers the callers. Only for what is durable: see [`crate::commit`].
+    pub(crate) fn answer(self) {
+        for (request, applied) in self.answered {
+            request.reply.send(Ok(Answer::of(applied)));
+        }
+    }
+
+    /// Takes the commands back, to be decided again.
+    pub(crate) fn fenced(self, chosen_ids: &ChosenIds) -> Fenced {
+        if let Some(write) = &self.write {
+            write.chosen_ids.iter().for_each(|&id| chosen_ids.let_go(id));
+        }
+        let requests = self.answered.into_iter().map(|(request, _)| request).collect();
+        Fenced { number: self.number, generation: self.generation, requests }
+    }
+
+    /// Tells the callers that nobody knows.
+    pub(crate) fn unknown(self) {
+        for (request, _) in self.answered {
+            request.reply.send(Err(SubmitError::OutcomeUnknown));
+        }
+    }
+}
+
+/// When each inventory has something due.
+#[derive(Debug, Default)]
+struct Deadlines {
+    of: HashMap<InventoryNumber, Timestamp>,
+    in_order: BTreeSet<(Timestamp, InventoryNumber)>,
+}
+
+impl Deadlines {
+    fn set(&mut self, number: InventoryNumber, at: Option<Timestamp>) {
+        let before = match at {
+            Some(at) => self.of.insert(number, at),
+            None => self.of.remove(&number),
+        };
+        if before == at {
+            return;
+        }
+        if let Some(before) = before {
+            self.in_order.remove(&(before, number));
+        }
+        if let Some(at) = at {
+            self.in_order.insert((at, number));
+        }
+    }
+
+    /// Puts off what is still due at `now`.
+    fn not_before(&mut self, number: InventoryNumber, at: Timestamp, now: Timestamp) {
+        if self.of.get(&number).is_some_and(|&due| due <= now) {
+            self.set(number, Some(at));
+        }
+    }
+
+    fn first(&self) -> Option<Timestamp> {
+        self.in_order.first().map(|&(at, _)| at)
+    }
+
+    fn due(&self, now: Timestamp) -> Option<InventoryNumber> {
+        self.in_order.first().filter(|&&(at, _)| at <= now).map(|&(_, number)| number)
+    }
+}
+
+/// Ids of bookings that callers chose, which must be unique in the whole store and not only in their inventory.
+///
+/// An id is claimed before its booking is decided and let go after the commit, when the store has it: between the two, the
+/// claim stands in for the store.
+pub(crate) struct ChosenIds {
+    store: Arc<dyn Store>,
+    claimed: Mutex<HashMap<BookingId, (InventoryNumber, u32)>>,
+}
+
+impl ChosenIds {
+    pub(crate) fn new(store: Arc<dyn Store>) -> ChosenIds {
+        ChosenIds { store, claimed: Mutex::new(HashMap::new()) }
+    }
+
+    /// Whether the inventory may have a booking of this id. If so, it must let go of it some time.
+    fn claim(&self, id: BookingId, number: InventoryNumber) -> Result<bool, StoreError> {
+        {
+            let mut claimed = self.claimed.lock();
+            let (owner, claims) = claimed.entry(id).or_insert((number, 0));
+            if *owner != number {
+                return Ok(false);
+            }
+            *claims += 1;
+        }
+        match self.store.find_booking(id) {
+            Ok(None) => Ok(true),
+            Ok(Some(owner)) if owner == number => Ok(true),
+            Ok(Some(_)) => {
+                self.let_go(id);
+                Ok(false)
+            }
+            Err(error) => {
+                self.let_go(id);
+                Err(error)
+            }
+        }
+    }
+
+    fn let_go(&self, id: BookingId) {
+        let mut claimed = self.claimed.lock();
+        let (_, claims) = claimed.get_mut(&id).expect("only claimed ids are let go");
+        *claims -= 1;
+        if *claims == 0 {
+            claimed.remove(&id);
+        }
+    }
+}
+
+fn refused(inventory: &Inventory, now: Timestamp, refusal: Refusal) -> Applied {
+    Applied {
+        outcome: Outcome::Refused(Box::new(refusal)),
+        changes: Vec::new(),
+        sequence: inventory.sequence(),
+        decided_at: now.max(inventory.clock()),
+        replayed: false,
+    }
+}

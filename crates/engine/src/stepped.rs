@@ -1,0 +1,215 @@
+//! An engine without threads: the same shards and the same committer, moved one step at a time by whoever holds it.
+//!
+//! For simulations that must be repeatable. Nothing happens between steps, and the order of steps is the caller's.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use boxoffice_core::booking::Booking;
+use boxoffice_core::command::Command;
+use boxoffice_core::ids::BookingId;
+use tokio::sync::oneshot;
+
+use crate::answer::{Answer, ReplyTo, SubmitError};
+use crate::clock::Clock;
+use crate::commit::{Committer, Sealed, Settled};
+use crate::engine::{Settings, shard_of};
+use crate::ids::InventoryNumber;
+use crate::load;
+use crate::published::{Registry, State, route_of};
+use crate::shard::{ChosenIds, Request, Shard, Target};
+use crate::snapshot::{self, Retention, SnapshotError};
+use crate::store::{CommitError, Store, StoreError};
+use crate::view::StockView;
+
+/// The parts of an engine, before anything moves them.
+pub(crate) struct Assembled {
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) shards: Vec<Shard>,
+    pub(crate) committer: Committer,
+}
+
+/// Reads the list of inventories and hands each to its shard.
+pub(crate) fn assemble(store: &Arc<dyn Store>, settings: &Settings) -> Result<Assembled, StoreError> {
+    let heads = store.heads()?;
+    let registry = Arc::new(Registry::default());
+    let chosen_ids = Arc::new(ChosenIds::new(Arc::clone(store)));
+    let next_number = heads.iter().map(|head| head.inventory.0 + 1).max().unwrap_or(1);
+    let numbers = Arc::new(next_number.into());
+    let idle_after_ms = i64::try_from(settings.idle_after.as_millis()).unwrap_or(i64::MAX);
+    let count = settings.shards.max(1);
+    let mut shards: Vec<Shard> = (0..count)
+        .map(|_| {
+            let (registry, chosen_ids) = (Arc::clone(&registry), Arc::clone(&chosen_ids));
+            Shard::new(registry, chosen_ids, Arc::clone(&numbers), idle_after_ms)
+        })
+        .collect();
+    for head in &heads {
+        let entry = registry.add(head.inventory, &head.name);
+        shards[shard_of(entry.route, count)].watch(head);
+    }
+    let committer = Committer { store: Arc::clone(store), registry: Arc::clone(&registry), chosen_ids };
+    Ok(Assembled { registry, shards, committer })
+}
+
+/// An engine that moves only when told to.
+pub struct SteppedEngine {
+    store: Arc<dyn Store>,
+    clock: Clock,
+    retention: Retention,
+    registry: Arc<Registry>,
+    shards: Vec<Shard>,
+    committer: Committer,
+    sealed: Vec<Sealed>,
+    loads: VecDeque<(usize, InventoryNumber)>,
+    snapshots: VecDeque<(usize, InventoryNumber)>,
+}
+
+/// One thing that an engine can do next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// The shard of this index ends what is due and lets go of what is idle.
+    Wake(usize),
+    /// The shard of this index hands over what has gathered, if its last batch is through.
+    Seal(usize),
+    /// Everything that was handed over is committed together.
+    Commit,
+    /// The first inventory that somebody waits for is read.
+    Load,
+    /// The first snapshot that is wanted is written.
+    Snapshot,
+}
+
+/// Where an answer arrives.
+pub type Receipt = oneshot::Receiver<Result<Answer, SubmitError>>;
+
+impl SteppedEngine {
+    /// An engine at rest.
+    pub fn start(
+        store: Arc<dyn Store>,
+        clock: Clock,
+        settings: &Settings,
+    ) -> Result<SteppedEngine, StoreError> {
+        let Assembled { registry, shards, committer } = assemble(&store, settings)?;
+        Ok(SteppedEngine {
+            store,
+            clock,
+            retention: settings.retention,
+            registry,
+            shards,
+            committer,
+            sealed: Vec::new(),
+            loads: VecDeque::new(),
+            snapshots: VecDeque::new(),
+        })
+    }
+
+    /// Has a command decided. The answer arrives when its batch was committed.
+    pub fn submit(&mut self, name: &str, command: Command) -> Receipt {
+        let (sender, receipt) = oneshot::channel();
+        let request = Request { target: Target::Name(name.into()), command, reply: ReplyTo::One(sender) };
+        let shard = shard_of(route_of(name), self.shards.len());
+        self.shards[shard].submit(self.clock.now(), request);
+        self.collect_errands(shard);
+        receipt
+    }
+
+    /// Takes one step; says whether there was anything to do.
+    pub fn step(&mut self, step: Step) -> Result<bool, CommitError> {
+        let now = self.clock.now();
+        match step {
+            Step::Wake(shard) => {
+                let due = self.shards[shard].next_wake().is_some_and(|at| at <= now);
+                self.shards[shard].wake(now);
+                self.collect_errands(shard);
+                Ok(due)
+            }
+            Step::Seal(shard) => {
+                let parts = self.shards[shard].seal();
+                self.collect_errands(shard);
+                let sealed = parts.map(|parts| Sealed { shard, parts });
+                let any = sealed.is_some();
+                self.sealed.extend(sealed);
+                Ok(any)
+            }
+            Step::Commit => self.commit(),
+            Step::Load => {
+                let Some((shard, number)) = self.loads.pop_front() else { return Ok(false) };
+                let loaded = load::load(&*self.store, number).map(|loaded| {
+                    loaded.and_then(|loaded| State::of(&loaded.inventory).map(|state| (loaded, state)))
+                });
+                self.shards[shard].loaded(now, number, loaded);
+                self.collect_errands(shard);
+                Ok(true)
+            }
+            Step::Snapshot => {
+                let Some((shard, number)) = self.snapshots.pop_front() else { return Ok(false) };
+                match snapshot::write(&*self.store, number, self.retention) {
+                    Ok(written) => self.shards[shard].snapshotted(number, written),
+                    Err(SnapshotError::Load(_)) => self.shards[shard].snapshotted(number, None),
+                    Err(SnapshotError::Commit(error)) => return Err(error),
+                }
+                Ok(true)
+            }
+        }
+    }
+
+    /// Takes steps until nothing is left to do at this time.
+    pub fn settle(&mut self) -> Result<(), CommitError> {
+        loop {
+            let mut moved = false;
+            for shard in 0..self.shards.len() {
+                moved |= self.step(Step::Wake(shard))?;
+                moved |= self.step(Step::Seal(shard))?;
+            }
+            for step in [Step::Load, Step::Commit, Step::Snapshot] {
+                moved |= self.step(step)?;
+            }
+            if !moved {
+                return Ok(());
+            }
+        }
+    }
+
+    /// How many shards it has.
+    pub fn shards(&self) -> usize {
+        self.shards.len()
+    }
+
+    /// The number of an inventory.
+    pub fn number(&self, name: &str) -> Option<InventoryNumber> {
+        self.registry.of_name(name).map(|entry| entry.number)
+    }
+
+    /// The stock of an inventory as of its last commit, if it is in memory.
+    pub fn view(&self, number: InventoryNumber) -> Option<Arc<StockView>> {
+        let published = self.registry.of_number(number)?.published()?;
+        Some(published.read(self.clock.now(), |state| Arc::clone(&state.stock)))
+    }
+
+    /// A booking as of the last commit of its inventory, if that is in memory.
+    pub fn booking(&self, number: InventoryNumber, id: BookingId) -> Option<Arc<Booking>> {
+        let published = self.registry.of_number(number)?.published()?;
+        published.read(self.clock.now(), |state| state.bookings.get(id).cloned())
+    }
+
+    fn commit(&mut self) -> Result<bool, CommitError> {
+        if self.sealed.is_empty() {
+            return Ok(false);
+        }
+        let now = self.clock.now();
+        let shards = &mut self.shards;
+        let tell = |settled: Settled| shards[settled.shard].committed(now, &settled.through, settled.fenced);
+        self.committer.commit(std::mem::take(&mut self.sealed), tell)?;
+        for shard in 0..self.shards.len() {
+            self.collect_errands(shard);
+        }
+        Ok(true)
+    }
+
+    fn collect_errands(&mut self, shard: usize) {
+        let errands = self.shards[shard].take_errands();
+        self.loads.extend(errands.load.into_iter().map(|number| (shard, number)));
+        self.snapshots.extend(errands.snapshot.into_iter().map(|number| (shard, number)));
+    }
+}

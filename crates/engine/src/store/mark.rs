@@ -1,0 +1,86 @@
+//! The high-water mark beside the embedded store: how many commits it must have, whatever it says itself.
+//!
+//! redb keeps its last two commits and falls back to the older one if the newer does not check out, which after a flipped
+//! bit would undo acknowledged work without a word. The mark is written after every commit and before anything of it is
+//! acknowledged. It is not synced: a mark that lost its last writes is lower, never higher, than what is durable; and
+//! while the machine stays up, nothing is lost from it.
+//!
+//! Two slots of 48 bytes, written in turn, so that a torn write leaves the other: the count (u64 le), eight zero bytes,
+//! and the BLAKE3 hash of both.
+
+use std::io;
+
+use parking_lot::Mutex;
+use redb::StorageBackend;
+
+const SLOT_BYTES: usize = 48;
+const COUNT_BYTES: usize = 16;
+
+/// The file of the mark.
+#[derive(Debug)]
+pub(super) struct Mark {
+    file: Box<dyn StorageBackend>,
+    count: Mutex<u64>,
+}
+
+impl Mark {
+    /// Reads the mark; zero if the file is new.
+    ///
+    /// # Errors
+    /// If neither slot checks out although something was written.
+    pub(super) fn open(file: Box<dyn StorageBackend>) -> io::Result<Mark> {
+        let length = file.len()?;
+        let whole = 2 * SLOT_BYTES as u64;
+        let mut bytes = vec![0; 2 * SLOT_BYTES];
+        if length >= whole {
+            file.read(0, &mut bytes)?;
+        } else {
+            file.set_len(whole)?;
+        }
+        let slots: Vec<u64> = bytes.chunks_exact(SLOT_BYTES).filter_map(read_slot).collect();
+        let untouched = bytes.iter().all(|&byte| byte == 0);
+        let count = match slots.into_iter().max() {
+            Some(count) => count,
+            None if untouched => 0,
+            None => {
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    "the high-water mark is damaged in both places",
+                ));
+            }
+        };
+        Ok(Mark { file, count: Mutex::new(count) })
+    }
+
+    /// The highest count that was ever set.
+    pub(super) fn count(&self) -> u64 {
+        *self.count.lock()
+    }
+
+    /// Raises the mark.
+    pub(super) fn raise(&self, count: u64) -> io::Result<()> {
+        let mut known = self.count.lock();
+        let slot = usize::from(count % 2 == 1);
+        self.file.write((slot * SLOT_BYTES) as u64, &slot_bytes(count))?;
+        *known = count;
+        Ok(())
+    }
+
+    pub(super) fn close(&self) -> io::Result<()> {
+        self.file.sync_data()?;
+        self.file.close()
+    }
+}
+
+fn slot_bytes(count: u64) -> [u8; SLOT_BYTES] {
+    let mut bytes = [0; SLOT_BYTES];
+    bytes[..8].copy_from_slice(&count.to_le_bytes());
+    let hash = blake3::hash(&bytes[..COUNT_BYTES]);
+    bytes[COUNT_BYTES..].copy_from_slice(hash.as_bytes());
+    bytes
+}
+
+fn read_slot(bytes: &[u8]) -> Option<u64> {
+    let count = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes"));
+    (slot_bytes(count) == bytes).then_some(count)
+}

@@ -1,0 +1,113 @@
+//! Where the truth is kept. The engine asks for very little of it: see [`Store`].
+
+mod embedded;
+mod mark;
+mod memory;
+
+use std::sync::Arc;
+
+use boxoffice_core::change::Change;
+use boxoffice_core::ids::BookingId;
+
+use crate::ids::InventoryNumber;
+use crate::record::{Hash, Head, Manifest, RecordError};
+
+pub use embedded::{EmbeddedStore, Files, OpenError};
+pub use memory::{MemoryStore, NextCommit};
+
+/// Keeps journals, heads and snapshots.
+///
+/// What the engine relies on:
+///
+/// - After [`Store::commit`] returned `Ok`, every batch that is not in the returned list of fenced inventories is
+///   durable: it survives the process and the machine. All of them became so together.
+/// - A batch is *fenced* if the inventory's head is not the one the batch was built on. Nothing of it was written. The
+///   writer drops its state, reads what is there, and decides again.
+/// - After an error of `commit` nothing may be assumed: the batches may be durable, or none of them, never some. The store
+///   must not be used for another commit; whoever wants to know opens it again and reads.
+/// - Reads see what was committed, never half of a commit.
+pub trait Store: Send + Sync + 'static {
+    /// The heads of all inventories, in order of number.
+    fn heads(&self) -> Result<Vec<Head>, StoreError>;
+
+    /// Makes all batches durable together, except those that are fenced, which it names.
+    fn commit(&self, batches: &[&BatchWrite]) -> Result<Vec<InventoryNumber>, CommitError>;
+
+    /// Head, snapshot and the records after it, all as of one moment; `None` if there is no such inventory.
+    fn load(&self, inventory: InventoryNumber) -> Result<Option<Stored>, StoreError>;
+
+    /// Records after a sequence, in order; some of them if they are many bytes, at least one if there are any.
+    fn records(
+        &self,
+        inventory: InventoryNumber,
+        after: u64,
+        bytes: usize,
+    ) -> Result<Vec<Vec<u8>>, StoreError>;
+
+    /// The inventory of a booking whose id does not name it.
+    fn find_booking(&self, booking: BookingId) -> Result<Option<InventoryNumber>, StoreError>;
+
+    /// Keeps a snapshot in place of the last one, and forgets the records before `manifest.journal_from`.
+    ///
+    /// After an error the store must not be used for another commit, as with [`Store::commit`].
+    fn write_snapshot(&self, manifest: &Manifest, contents: &[u8]) -> Result<(), CommitError>;
+
+    /// Makes everything durable and lets go of it. Nothing is written afterwards.
+    fn close(&self) -> Result<(), StoreError>;
+}
+
+/// One batch of one inventory on its way into a store.
+#[derive(Debug, Clone)]
+pub struct BatchWrite {
+    /// The head that it was built on; zeros if this batch creates the inventory.
+    pub previous: Hash,
+    /// The head after it.
+    pub head: Head,
+    /// Of the journal: see [`crate::record`].
+    pub record: Vec<u8>,
+    /// What is in the record, for stores that keep more than bytes.
+    pub changes: Arc<Vec<Change>>,
+    /// New bookings whose ids do not name the inventory.
+    pub chosen_ids: Vec<BookingId>,
+}
+
+/// An inventory as a store has it.
+#[derive(Debug, Clone)]
+pub struct Stored {
+    /// Where it stands.
+    pub head: Head,
+    /// The last snapshot.
+    pub snapshot: Option<(Manifest, Vec<u8>)>,
+    /// All records after the snapshot, in order.
+    pub records: Vec<Vec<u8>>,
+}
+
+/// Why something could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The store below failed.
+    #[error("the store cannot be read: {0}")]
+    Failed(String),
+    /// What it has is not what was written.
+    #[error("{what} is damaged: {error}")]
+    Damaged {
+        /// Which record.
+        what: String,
+        /// How.
+        error: RecordError,
+    },
+    /// Its parts do not fit together.
+    #[error("the store is damaged: {0}")]
+    Inconsistent(String),
+}
+
+/// Why a commit did not succeed. Nothing may be assumed about its batches.
+#[derive(Debug, thiserror::Error)]
+pub enum CommitError {
+    /// No room is left on the disk.
+    #[error("the disk is full: {0}")]
+    Full(String),
+    /// Writing or making durable failed.
+    #[error("the store cannot be written: {0}")]
+    Failed(String),
+}

@@ -1,0 +1,266 @@
+//! The engine's threads: thin loops around [`Shard`] and [`Committer`].
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use parking_lot::Mutex;
+use tokio::sync::{oneshot, watch};
+
+use crate::answer::SubmitError;
+use crate::clock::Clock;
+use crate::commit::{Committer, Sealed, Settled};
+use crate::ids::InventoryNumber;
+use crate::inbox::Inbox;
+use crate::load::{self, LoadError, Loaded};
+use crate::published::State;
+use crate::shard::{Request, Shard};
+use crate::snapshot::{self, Retention, SnapshotError, Written};
+use crate::store::{CommitError, Store, StoreError};
+
+/// Everything that can wake a shard.
+pub(crate) enum Input {
+    /// Decide this.
+    Command(Request),
+    /// Read an inventory for somebody who wants to look at it.
+    Show(InventoryNumber, oneshot::Sender<Result<(), SubmitError>>),
+    /// It was read.
+    Loaded(InventoryNumber, Result<Option<Box<(Loaded, State)>>, LoadError>),
+    /// The last batch is through.
+    Settled(Settled),
+    /// A snapshot was written, or could not be.
+    Snapshotted(InventoryNumber, Option<Written>),
+    /// Finish what is here, then end.
+    Close,
+    /// The store failed: nothing more will be committed.
+    GiveUp,
+}
+
+/// What is to be read from the store, beside the shards.
+pub(crate) enum Errand {
+    /// For a shard, by its index.
+    Load(usize, InventoryNumber),
+    /// For a subscriber that fell behind.
+    Records(InventoryNumber, u64, oneshot::Sender<Result<Vec<Vec<u8>>, StoreError>>),
+}
+
+/// Why an engine stopped.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StopReason {
+    /// Somebody asked for it. Everything that was taken was answered.
+    #[error("asked to stop")]
+    Asked,
+    /// The disk is full. What is in memory can still be read.
+    #[error("the disk is full: {0}; make room and start again")]
+    DiskFull(String),
+    /// Writing failed. What is durable will be known after a restart.
+    #[error("the store failed: {0}")]
+    StoreFailed(String),
+    /// A bug: one of the engine's threads panicked.
+    #[error("thread {0} panicked")]
+    Panicked(&'static str),
+}
+
+/// What all threads share.
+pub(crate) struct Shared {
+    pub(crate) clock: Clock,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) shards: Vec<Inbox<Input>>,
+    pub(crate) sealed: Inbox<Sealed>,
+    pub(crate) errands: Inbox<Errand>,
+    pub(crate) snapshots: Inbox<(usize, InventoryNumber)>,
+    pub(crate) retention: Retention,
+    pub(crate) stopped: watch::Sender<Option<StopReason>>,
+}
+
+impl Shared {
+    /// Stops everything without another commit. The first reason counts.
+    pub(crate) fn stop(&self, reason: StopReason) {
+        let first = self.stopped.send_if_modified(|stopped| {
+            let first = stopped.is_none();
+            if first {
+                *stopped = Some(reason);
+            }
+            first
+        });
+        if first && let Some(reason) = &*self.stopped.borrow() {
+            tracing::error!(%reason, "the engine stops");
+        }
+        for inbox in &self.shards {
+            inbox.close();
+            inbox.tell(Input::GiveUp);
+        }
+        self.sealed.close();
+        self.errands.close();
+        self.snapshots.close();
+    }
+
+    fn stop_after(&self, error: CommitError) {
+        self.stop(match error {
+            CommitError::Full(message) => StopReason::DiskFull(message),
+            CommitError::Failed(message) => StopReason::StoreFailed(message),
+        });
+    }
+}
+
+/// Stops the engine if its thread panics.
+struct Guard<'a>(&'a Shared, &'static str);
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop(StopReason::Panicked(self.1));
+        }
+    }
+}
+
+pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
+    let _guard = Guard(shared, "shard");
+    let inbox = &shared.shards[index];
+    let mut inputs = Vec::new();
+    let mut waiting = std::collections::VecDeque::new();
+    let mut closing = false;
+    loop {
+        let ready = !waiting.is_empty() && !shard.is_full();
+        let until = if ready {
+            Some(Instant::now())
+        } else {
+            shard.next_wake().map(|at| shared.clock.instant_of(at))
+        };
+        inbox.take(&mut inputs, waiting.is_empty() && !closing, until);
+        let now = shared.clock.now();
+        shard.wake(now);
+        for input in inputs.drain(..) {
+            match input {
+                Input::Command(request) => waiting.push_back(request),
+                Input::Show(number, reader) => shard.show(number, reader),
+                Input::Loaded(number, result) => {
+                    shard.loaded(now, number, result.map(|loaded| loaded.map(|loaded| *loaded)));
+                }
+                Input::Settled(settled) => shard.committed(now, &settled.through, settled.fenced),
+                Input::Snapshotted(number, written) => shard.snapshotted(number, written),
+                Input::Close => closing = true,
+                Input::GiveUp => {
+                    shard.give_up(&SubmitError::Stopped);
+                    refuse_what_waits(waiting, inbox);
+                    return;
+                }
+            }
+        }
+        while !shard.is_full()
+            && let Some(request) = waiting.pop_front()
+        {
+            shard.submit(now, request);
+        }
+        let errands = shard.take_errands();
+        errands.load.into_iter().for_each(|number| shared.errands.tell(Errand::Load(index, number)));
+        errands.snapshot.into_iter().for_each(|number| shared.snapshots.tell((index, number)));
+        if let Some(parts) = shard.seal() {
+            shared.sealed.tell(Sealed { shard: index, parts });
+        }
+        if closing && waiting.is_empty() && shard.is_at_rest() {
+            return;
+        }
+    }
+}
+
+/// Commands that were taken and never decided.
+fn refuse_what_waits(waiting: impl IntoIterator<Item = Request>, inbox: &Inbox<Input>) {
+    for request in waiting {
+        request.reply.send(Err(SubmitError::Stopped));
+    }
+    let mut inputs = Vec::new();
+    inbox.take(&mut inputs, true, Some(Instant::now()));
+    for input in inputs {
+        match input {
+            Input::Command(request) => request.reply.send(Err(SubmitError::Stopped)),
+            Input::Show(_, reader) => drop(reader.send(Err(SubmitError::Stopped))),
+            Input::Loaded(..) | Input::Settled(_) | Input::Snapshotted(..) | Input::Close | Input::GiveUp => {
+            }
+        }
+    }
+}
+
+pub(crate) fn run_committer(shared: &Shared, committer: &Committer) {
+    let _guard = Guard(shared, "committer");
+    let mut batches = Vec::new();
+    loop {
+        shared.sealed.take(&mut batches, true, None);
+        if batches.is_empty() {
+            return;
+        }
+        let tell = |settled: Settled| shared.shards[settled.shard].tell(Input::Settled(settled));
+        if let Err(error) = committer.commit(std::mem::take(&mut batches), tell) {
+            shared.stop_after(error);
+            // What was sealed meanwhile was never written.
+            shared.sealed.take(&mut batches, true, Some(Instant::now()));
+            batches.into_iter().flat_map(|batch| batch.parts).for_each(crate::shard::Part::unknown);
+            return;
+        }
+    }
+}
+
+pub(crate) fn run_loader(shared: &Shared) {
+    let _guard = Guard(shared, "loader");
+    while let Some(errand) = shared.errands.take_one() {
+        match errand {
+            Errand::Load(shard, number) => {
+                let result = load::load(&*shared.store, number).map(|loaded| {
+                    loaded.and_then(|loaded| {
+                        let state = State::of(&loaded.inventory)?;
+                        Some(Box::new((loaded, state)))
+                    })
+                });
+                shared.shards[shard].tell(Input::Loaded(number, result));
+            }
+            Errand::Records(number, after, reply) => {
+                let records = shared.store.records(number, after, crate::limits::JOURNAL_READ_BYTES);
+                // The subscriber may be gone.
+                drop(reply.send(records));
+            }
+        }
+    }
+}
+
+pub(crate) fn run_snapshotter(shared: &Shared) {
+    let _guard = Guard(shared, "snapshotter");
+    while let Some((shard, number)) = shared.snapshots.take_one() {
+        let written = match snapshot::write(&*shared.store, number, shared.retention) {
+            Ok(written) => written,
+            Err(SnapshotError::Commit(error)) => return shared.stop_after(error),
+            Err(SnapshotError::Load(error)) => {
+                tracing::error!(%number, %error, "no snapshot can be made");
+                None
+            }
+        };
+        shared.shards[shard].tell(Input::Snapshotted(number, written));
+    }
+}
+
+/// The engine's threads, to be waited for.
+#[derive(Default)]
+pub(crate) struct Threads {
+    pub(crate) shards: Mutex<Vec<std::thread::JoinHandle<()>>>,
+    pub(crate) others: Mutex<Vec<std::thread::JoinHandle<()>>>,
+}
+
+impl Threads {
+    /// Lets everything that was taken be answered, then ends all threads.
+    pub(crate) fn finish(&self, shared: &Shared) {
+        for inbox in &shared.shards {
+            inbox.close();
+            inbox.tell(Input::Close);
+        }
+        join(&self.shards);
+        shared.sealed.close();
+        shared.errands.close();
+        shared.snapshots.close();
+        join(&self.others);
+    }
+}
+
+fn join(threads: &Mutex<Vec<std::thread::JoinHandle<()>>>) {
+    for thread in std::mem::take(&mut *threads.lock()) {
+        // A panic has stopped the engine and was reported there.
+        drop(thread.join());
+    }
+}
