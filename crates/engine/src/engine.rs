@@ -247,7 +247,7 @@ impl Engine {
 
     /// How many inventories are in memory.
     pub fn in_memory(&self) -> usize {
-        self.running.registry.all().iter().filter(|entry| entry.published().is_some()).count()
+        self.running.registry.all().iter().filter(|entry| entry.is_published()).count()
     }
 
     /// Waits until the engine stops, whatever the reason.

@@ -27,6 +27,7 @@ pub mod stepped;
 pub mod store;
 pub mod subscription;
 mod threads;
+pub mod verify;
 pub mod view;
 
 pub use answer::{Answer, SubmitError};

@@ -14,7 +14,7 @@ pub const WAITING_FOR_LOAD_COMMANDS_MAX: usize = QUEUE_COMMANDS_MAX;
 /// An inventory's name: tenant, kind and slug with room to spare.
 pub const NAME_BYTES_MAX: usize = 255;
 /// The journal of an inventory grows at least this much between snapshots, however small the inventory is.
-pub const SNAPSHOT_JOURNAL_BYTES_MIN: u64 = 4 * 1024 * 1024;
+pub const SNAPSHOT_JOURNAL_BYTES_MIN: u64 = 32 * 1024 * 1024;
 /// A snapshot is written in pieces of this size, so that no commit waits for more than one of them.
 pub const SNAPSHOT_CHUNK_BYTES: usize = 1024 * 1024;
 /// Batches kept in memory for subscribers; who is further behind reads the journal.

@@ -81,6 +81,11 @@ impl Entry {
         self.published.lock().clone()
     }
 
+    /// Whether it is in memory.
+    pub(crate) fn is_published(&self) -> bool {
+        self.published.lock().is_some()
+    }
+
     /// Shows an inventory that was just read from the store.
     pub(crate) fn show(&self, state: State) {
         let mut published = self.published.lock();

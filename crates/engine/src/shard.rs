@@ -485,7 +485,7 @@ impl Shard {
         live.hash = hash;
         live.in_flight = true;
         live.journal_bytes += record.len() as u64;
-        let wanted = live.journal_bytes > SNAPSHOT_JOURNAL_BYTES_MIN.max(live.snapshot_bytes);
+        let wanted = live.journal_bytes > SNAPSHOT_JOURNAL_BYTES_MIN.max(2 * live.snapshot_bytes);
         if wanted && !live.snapshot_wanted {
             live.snapshot_wanted = true;
             self.errands.snapshot.push(number);

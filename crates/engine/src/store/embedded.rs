@@ -154,7 +154,7 @@ impl EmbeddedStore {
         let marked = store.mark.count();
         match meta {
             None if marked == 0 => {
-                store.initialize().map_err(|error| OpenError::Damaged(error.to_string()))?
+                store.initialize().map_err(|error| OpenError::Damaged(error.to_string()))?;
             }
             None => {
                 let message = format!("{marked} commits were acknowledged, and it is empty");

@@ -1,0 +1,10 @@
+//! The engine as its users see it: submit, read, follow, stop and start again.
+
+mod expiry;
+mod following;
+mod memory;
+mod scene;
+mod stopping;
+mod submitting;
+mod verifying;
+mod views;

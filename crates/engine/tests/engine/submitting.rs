@@ -1,0 +1,117 @@
+//! Commands and their answers.
+
+use boxoffice_core::outcome::Outcome;
+use boxoffice_engine::{InventoryNumber, SubmitError};
+
+use crate::scene::{Scene, booking_of, cancel, chosen, create_hall, hold, nth, refusal_code};
+
+#[tokio::test]
+async fn a_seat_is_booked_and_read_back() {
+    let scene = Scene::new();
+    let hall = scene.hall("hall", 2, 4).await;
+    let answer = scene.grant(hall, hold(nth(hall, 1), 3)).await;
+    assert_eq!((answer.sequence, answer.replayed), (2, false));
+    let booking = booking_of(&answer);
+    assert_eq!(booking.units.quantity(), 3);
+    let found = scene.engine.booking(nth(hall, 1)).await.unwrap();
+    assert_eq!(found, Some((hall, booking)));
+    assert_eq!(scene.engine.booking(nth(hall, 2)).await.unwrap(), None);
+    assert_eq!(scene.engine.booking(chosen(9)).await.unwrap(), None, "of no inventory at all");
+}
+
+#[tokio::test]
+async fn an_inventory_that_is_refused_leaves_nothing() {
+    let scene = Scene::new();
+    let refused = scene.engine.submit_to("hall", create_hall("Not a slug!", 2, 4)).await.unwrap();
+    assert_eq!(refusal_code(&refused), "INVALID_REQUEST");
+    assert_eq!(scene.engine.number("hall"), None);
+    assert_eq!(scene.engine.inventories(), []);
+    let missing = scene.engine.submit_to("hall", cancel(chosen(1))).await.unwrap();
+    assert_eq!(refusal_code(&missing), "BOOKING_NOT_FOUND");
+    let hall = scene.hall("hall", 2, 4).await;
+    assert_eq!(hall, InventoryNumber(1), "numbers are given to what exists");
+}
+
+#[tokio::test]
+async fn two_who_create_the_same_inventory_get_one() {
+    let scene = Scene::new();
+    let (one, other) = tokio::join!(
+        scene.engine.submit_to("hall", create_hall("hall", 2, 4)),
+        scene.engine.submit_to("hall", create_hall("hall", 3, 5)),
+    );
+    assert!(matches!(one.unwrap().outcome, Outcome::Granted(_)));
+    assert_eq!(refusal_code(&other.unwrap()), "ALREADY_EXISTS");
+    assert_eq!(scene.engine.inventories().len(), 1);
+}
+
+#[tokio::test]
+async fn unknown_inventories_are_told_apart() {
+    let scene = Scene::new();
+    let answer = scene.engine.submit(InventoryNumber(7), cancel(chosen(1))).await;
+    assert_eq!(answer, Err(SubmitError::NoSuchInventory));
+    assert!(matches!(scene.engine.view(InventoryNumber(7)).await, Err(SubmitError::NoSuchInventory)));
+}
+
+#[tokio::test]
+async fn many_commands_are_answered_in_their_order() {
+    let scene = Scene::new();
+    let one = scene.hall("one", 1, 4).await;
+    let other = scene.hall("other", 1, 4).await;
+    let commands = vec![
+        (one, hold(nth(one, 1), 2)),
+        (other, hold(nth(other, 2), 3)),
+        (InventoryNumber(99), cancel(chosen(1))),
+        (one, cancel(nth(one, 1))),
+        (one, hold(nth(one, 3), 4)),
+        (other, hold(nth(other, 4), 2)),
+    ];
+    let answers = scene.engine.submit_all(commands).await;
+    assert_eq!(booking_of(answers[0].as_ref().unwrap()).units.quantity(), 2);
+    assert_eq!(booking_of(answers[1].as_ref().unwrap()).units.quantity(), 3);
+    assert_eq!(answers[2], Err(SubmitError::NoSuchInventory));
+    assert!(answers[3].is_ok());
+    assert_eq!(booking_of(answers[4].as_ref().unwrap()).units.quantity(), 4, "after the cancellation");
+    assert_eq!(refusal_code(answers[5].as_ref().unwrap()), "NOT_ENOUGH_SEATS");
+    assert_eq!(scene.engine.submit_all(Vec::new()).await, []);
+}
+
+#[tokio::test]
+async fn the_same_key_gives_the_same_answer_also_after_a_crash() {
+    let scene = Scene::new();
+    let hall = scene.hall("hall", 2, 4).await;
+    let first = scene.grant(hall, hold(nth(hall, 1), 3)).await;
+    scene.grant(hall, cancel(nth(hall, 1))).await;
+    let again = scene.engine.submit(hall, hold(nth(hall, 1), 3)).await.unwrap();
+    assert_eq!(again.outcome, first.outcome);
+    assert_eq!((again.sequence, again.decided_at, again.replayed), (first.sequence, first.decided_at, true));
+    let scene = scene.after_crash();
+    let after = scene.engine.submit(hall, hold(nth(hall, 1), 3)).await.unwrap();
+    assert_eq!(after, again);
+}
+
+#[tokio::test]
+async fn an_id_that_a_caller_chose_is_one_booking_in_the_whole_store() {
+    let scene = Scene::new();
+    let one = scene.hall("one", 1, 8).await;
+    let other = scene.hall("other", 1, 8).await;
+    let (first, second) = tokio::join!(
+        scene.engine.submit(one, hold(chosen(1), 1)),
+        scene.engine.submit(other, hold(chosen(1), 1)),
+    );
+    let (first, second) = (first.unwrap(), second.unwrap());
+    let winner = if matches!(first.outcome, Outcome::Granted(_)) {
+        assert_eq!(refusal_code(&second), "BOOKING_ID_TAKEN");
+        one
+    } else {
+        assert_eq!(refusal_code(&first), "BOOKING_ID_TAKEN");
+        other
+    };
+    let loser = if winner == one { other } else { one };
+    assert_eq!(scene.engine.booking(chosen(1)).await.unwrap().unwrap().0, winner);
+    let again = scene.engine.submit(winner, hold(chosen(1), 1)).await.unwrap();
+    assert!(again.replayed, "its own inventory knows it");
+    let refused = scene.engine.submit(loser, hold(chosen(1), 1)).await.unwrap();
+    assert_eq!(refusal_code(&refused), "BOOKING_ID_TAKEN", "also when it is only in the store");
+    let scene = scene.after_crash();
+    assert_eq!(scene.engine.booking(chosen(1)).await.unwrap().unwrap().0, winner);
+}
