@@ -128,7 +128,6 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
         };
         inbox.take(&mut inputs, waiting.is_empty() && !closing, until);
         let now = shared.clock.now();
-        shard.wake(now);
         for input in inputs.drain(..) {
             match input {
                 Input::Command(request) => waiting.push_back(request),
@@ -151,6 +150,7 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
         {
             shard.submit(now, request);
         }
+        shard.wake(now);
         let errands = shard.take_errands();
         errands.load.into_iter().for_each(|number| shared.errands.tell(Errand::Load(index, number)));
         errands.snapshot.into_iter().for_each(|number| shared.snapshots.tell((index, number)));

@@ -44,7 +44,7 @@ async fn a_hold_of_an_inventory_that_left_memory_ends_in_time() {
     let hall = scene.hall("hall", 2, 4).await;
     scene.grant(hall, hold(nth(hall, 1), 3)).await;
     scene.later(120).await;
-    eventually("the hall leaves memory", async || scene.engine.in_memory() == 0).await;
+    eventually("the hall leaves memory", async || scene.in_memory_after_a_second().await == 0).await;
     scene.later(HOLD_SECONDS).await;
     eventually("the hold ends", async || {
         let heads = boxoffice_engine::store::Store::heads(&*scene.store).unwrap();

@@ -62,7 +62,7 @@ async fn a_subscription_survives_that_its_inventory_is_not_used() {
     let other = scene.hall("other", 2, 4).await;
     let mut subscription = scene.engine.subscribe(hall, 1).await.unwrap();
     scene.later(3_600).await;
-    eventually("the other hall leaves memory", async || scene.engine.in_memory() == 1).await;
+    eventually("the other hall leaves memory", async || scene.in_memory_after_a_second().await == 1).await;
     scene.grant(other, hold(nth(other, 1), 1)).await;
     scene.grant(hall, hold(nth(hall, 1), 1)).await;
     assert_eq!(subscription.next().await.unwrap().sequence, 2);

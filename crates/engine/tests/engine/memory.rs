@@ -15,7 +15,7 @@ async fn idle_inventories_leave_memory_and_come_back_when_needed() {
     scene.grant(one, hold(nth(one, 1), 2)).await;
     assert_eq!(scene.engine.in_memory(), 2);
     scene.later(61).await;
-    eventually("both leave", async || scene.engine.in_memory() == 0).await;
+    eventually("both leave", async || scene.in_memory_after_a_second().await == 0).await;
     let (_, booking) = scene.engine.booking(nth(one, 1)).await.unwrap().unwrap();
     assert_eq!(booking.units.quantity(), 2, "a look brings it back");
     let answer = scene.grant(other, hold(nth(other, 1), 1)).await;
@@ -32,7 +32,7 @@ async fn an_inventory_that_is_looked_at_stays() {
     scene.later(50).await;
     scene.engine.view(hall).await.unwrap();
     scene.later(50).await;
-    eventually("the other one leaves", async || scene.engine.in_memory() == 1).await;
+    eventually("the other one leaves", async || scene.in_memory_after_a_second().await == 1).await;
     scene.grant(other, hold(nth(other, 1), 1)).await;
     assert_eq!(scene.engine.in_memory(), 2);
 }

@@ -58,6 +58,12 @@ impl Scene {
         answer
     }
 
+    /// Idle inventories are looked for once a second.
+    pub(crate) async fn in_memory_after_a_second(&self) -> usize {
+        self.later(1).await;
+        self.engine.in_memory()
+    }
+
     pub(crate) async fn later(&self, seconds: u32) {
         self.clock.set(self.clock.now().plus_seconds(seconds));
     }
