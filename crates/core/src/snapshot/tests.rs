@@ -199,12 +199,21 @@ fn what_no_inventory_can_be_is_not_loaded() {
             |snapshot| snapshot.stock = Snapshot::of(&event().inventory).stock,
             "a booking of what is not for sale",
         ),
-        (shop, |snapshot| snapshot.bookings.clear(), "an account without its booking"),
+        (shop, |snapshot| snapshot.customers = usize::MAX, "customers who never booked"),
+        (
+            shop,
+            |snapshot| {
+                snapshot.bookings.clear();
+                snapshot.customers = 0;
+            },
+            "an account without its booking",
+        ),
         (
             shop,
             |snapshot| {
                 snapshot.accounts.clear();
                 snapshot.bookings.clear();
+                snapshot.customers = 0;
             },
             "an answer without its booking",
         ),
