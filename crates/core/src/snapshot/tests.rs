@@ -252,7 +252,7 @@ fn what_no_inventory_can_be_is_not_loaded() {
         (
             event,
             |snapshot| {
-                hall_of(snapshot).sections[0].subsections[0].blocked = vec![SeatName { row: 1, number: 1 }]
+                hall_of(snapshot).sections[0].subsections[0].blocked = vec![SeatName { row: 1, number: 1 }];
             },
             "a seat has two owners",
         ),
