@@ -261,6 +261,11 @@ fn what_no_inventory_can_be_is_not_loaded() {
             |snapshot| seats_of(snapshot, "held")[0].seat = Seat { subsection: 0, row: 1, number: 1 },
             "a seat has two owners",
         ),
+        (
+            event,
+            |snapshot| seats_of(snapshot, "held")[0].seat = seats_of(snapshot, "moved")[0].seat,
+            "a seat has two owners",
+        ),
         (event, |snapshot| seats_of(snapshot, "held")[0].seat.number = 0, "no such seat"),
         (event, |snapshot| seats_of(snapshot, "cancelled")[0].seat.row = 3, "no such seat"),
         (event, |snapshot| seats_of(snapshot, "held").reverse(), "the seats are not in order"),
