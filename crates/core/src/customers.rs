@@ -69,6 +69,15 @@ impl Customers {
         account.contact = contact;
     }
 
+    pub(crate) fn with_capacity(customers: usize) -> Customers {
+        Customers { accounts: HashMap::with_capacity_and_hasher(customers, Default::default()) }
+    }
+
+    /// How many customers ever booked.
+    pub(crate) fn len(&self) -> usize {
+        self.accounts.len()
+    }
+
     /// Sets what the bookings of a snapshot do not tell.
     pub(crate) fn restore(&mut self, customer: &str, latest: BookingId, contact: Option<Box<[u8]>>) {
         let account = self.accounts.get_mut(customer).expect("a customer who booked");

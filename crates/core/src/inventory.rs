@@ -1,5 +1,7 @@
 //! An inventory: the state that commands are decided on and changes are applied to.
 
+mod restore;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -376,6 +378,11 @@ impl Inventory {
     fn install(&mut self, booking: Arc<Booking>) {
         let claim = booking.claim().expect("new bookings claim units");
         self.take(&booking.units, claim);
+        self.enter(booking);
+    }
+
+    /// Enters an active booking whose units are taken in the books.
+    fn enter(&mut self, booking: Arc<Booking>) {
         if let Some(expires_at) = booking.deadline() {
             self.deadlines.insert((expires_at, booking.id));
         }
@@ -528,54 +535,6 @@ impl Inventory {
             Stock::Shop(shop) => shop,
             Stock::Event(_) | Stock::Schedule(_) => panic!("a change of a shop in another inventory"),
         }
-    }
-}
-
-// Loading a snapshot, which was checked.
-impl Inventory {
-    /// An inventory between batches, still without bookings.
-    pub(crate) fn restored(
-        sequence: u64,
-        clock: Timestamp,
-        stock: Option<Stock>,
-        bookings: usize,
-    ) -> Inventory {
-        Inventory {
-            sequence,
-            clock,
-            stock,
-            bookings: HashMap::with_capacity_and_hasher(bookings, Default::default()),
-            codes: HashMap::with_capacity_and_hasher(bookings, Default::default()),
-            ..Inventory::default()
-        }
-    }
-
-    /// Takes in a booking as it is, with what it claims.
-    pub(crate) fn restore_booking(&mut self, booking: Arc<Booking>) {
-        match booking.status {
-            Status::OnHold { .. } | Status::Confirmed { .. } => self.install(booking),
-            Status::Redeemed { .. } => {
-                self.take(&booking.units, Claim::Sold);
-                self.customers.add(&booking);
-                self.customers.redeem(&booking);
-                self.set_ticket_uses(&booking, Some(TicketUse::Used(booking.id)));
-                self.bookings.insert(booking.id, booking);
-            }
-            Status::Cancelled { .. } | Status::Expired { .. } => {
-                self.customers.add(&booking);
-                self.customers.remove(&booking);
-                self.bookings.insert(booking.id, booking);
-            }
-        }
-    }
-
-    /// Sets what the bookings do not tell of the customer who made this one last.
-    pub(crate) fn restore_account(&mut self, latest: BookingId, contact: Option<Box<[u8]>>) {
-        self.customers.restore(&self.bookings[&latest].customer, latest, contact);
-    }
-
-    pub(crate) fn restore_memory(&mut self, memory: Memory) {
-        self.memory = memory;
     }
 }
 

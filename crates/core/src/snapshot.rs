@@ -23,7 +23,7 @@ use crate::map::HashMap;
 use crate::memory::{KeyDigest, Memory, Remembered};
 use crate::money::Money;
 use crate::outcome::{Grant, Outcome};
-use crate::pool::Pool;
+use crate::pool::{Claim, Pool};
 use crate::refusal::Refusal;
 use crate::rules::check_within;
 use crate::schedule::{Schedule, SchedulePlan, Slot, Ticket, Window};
@@ -38,6 +38,8 @@ pub(crate) struct Snapshot {
     clock: Timestamp,
     stock: Option<StockForm>,
     bookings: Vec<Arc<Booking>>,
+    /// How many there are, to make room for them before the bookings tell.
+    customers: usize,
     accounts: Vec<AccountForm>,
     /// In the order in which they are forgotten.
     keys: Vec<KeyForm>,
@@ -121,6 +123,7 @@ impl Snapshot {
             stock: inventory.stock().map(StockForm::of),
             accounts: accounts_to_write(inventory, &bookings),
             bookings,
+            customers: inventory.customers().len(),
             keys: inventory.memory().queue().map(|entry| KeyForm::of(inventory, entry)).collect(),
         }
     }
@@ -132,9 +135,16 @@ impl Snapshot {
         ensure(self.bookings.len() <= BOOKINGS_PER_INVENTORY_MAX, "too many bookings")?;
         ensure(self.keys.len() <= KEYS_PER_INVENTORY_MAX, "too many keys")?;
         ensure(self.keys.is_sorted_by_key(|entry| entry.keep_until), "the keys are not in order of time")?;
-        let stock = self.stock.map(StockForm::restore).transpose()?;
+        ensure(self.customers <= self.bookings.len(), "customers who never booked")?;
+        let mut stock = self.stock.map(StockForm::restore).transpose()?;
+        match &mut stock {
+            Some(Stock::Event(event)) => take_seats(event, &self.bookings)?,
+            Some(Stock::Schedule(schedule)) => schedule.ticket_uses.reserve(tickets_in_use(&self.bookings)),
+            Some(Stock::Shop(_)) | None => {}
+        }
 
-        let mut inventory = Inventory::restored(self.sequence, self.clock, stock, self.bookings.len());
+        let bookings = self.bookings.len();
+        let mut inventory = Inventory::restored(self.sequence, self.clock, stock, bookings, self.customers);
         for booking in self.bookings {
             check_booking(&inventory, &booking)?;
             inventory.restore_booking(booking);
@@ -163,7 +173,8 @@ fn bookings_in_order(inventory: &Inventory) -> Vec<Arc<Booking>> {
 }
 
 fn accounts_to_write(inventory: &Inventory, bookings: &[Arc<Booking>]) -> Vec<AccountForm> {
-    let mut last: HashMap<&str, BookingId> = HashMap::default();
+    let customers = inventory.customers().len();
+    let mut last: HashMap<&str, BookingId> = HashMap::with_capacity_and_hasher(customers, Default::default());
     last.extend(bookings.iter().map(|booking| (&*booking.customer, booking.id)));
     let mut accounts: Vec<AccountForm> = inventory
         .customers()
@@ -173,6 +184,38 @@ fn accounts_to_write(inventory: &Inventory, bookings: &[Arc<Booking>]) -> Vec<Ac
         .collect();
     accounts.sort_unstable_by_key(|account| account.latest);
     accounts
+}
+
+/// Takes the seats of all bookings at once, in order: each row is measured once, not once a booking.
+fn take_seats(event: &mut Event, bookings: &[Arc<Booking>]) -> Result<(), DecodeError> {
+    let (mut held, mut sold) = (Vec::new(), Vec::new());
+    for booking in bookings {
+        let claimed = match booking.claim() {
+            Some(Claim::Held) => &mut held,
+            Some(Claim::Sold) => &mut sold,
+            None => continue,
+        };
+        match &booking.units {
+            Units::Event { seats, .. } => claimed.extend(seats.iter().map(|claim| claim.seat)),
+            Units::Slot { .. } | Units::Box { .. } => {}
+        }
+    }
+    for (mut seats, state) in [(held, SeatState::Held), (sold, SeatState::Sold)] {
+        seats.sort_unstable();
+        ensure(seats.iter().all(|&seat| event.seats.contains(seat)), "no such seat")?;
+        let are_free = seats.iter().all(|&seat| event.seats.state(seat) == SeatState::Available);
+        ensure(are_free && is_ascending(&seats), "a seat has two owners")?;
+        event.transfer(&seats, SeatState::Available, state);
+    }
+    Ok(())
+}
+
+fn tickets_in_use(bookings: &[Arc<Booking>]) -> usize {
+    let tickets = |booking: &Arc<Booking>| match &booking.units {
+        Units::Slot { tickets, .. } if booking.claim().is_some() => tickets.len(),
+        Units::Slot { .. } | Units::Event { .. } | Units::Box { .. } => 0,
+    };
+    bookings.iter().map(tickets).sum()
 }
 
 impl StockForm {
@@ -211,7 +254,6 @@ impl StockForm {
         Ok(match self {
             StockForm::Event { plan, sellout } => {
                 check_event(&plan)?;
-                // The bookings that follow are no sales, and these times stay: only what is not set is ever noted.
                 let mut event = Event::new(&plan);
                 event.sellout = sellout;
                 Stock::Event(Box::new(event))
@@ -413,8 +455,6 @@ fn check_event_units(
     for claim in seats {
         accept(claim.price.check_price(""), "the price of a seat")?;
         ensure(event.seats.contains(claim.seat), "no such seat")?;
-        let is_free = event.seats.state(claim.seat) == SeatState::Available;
-        ensure(!is_live || is_free, "a seat has two owners")?;
     }
     ensure(!has_twice(areas.iter().map(|claim| claim.area)), "an area stands twice")?;
     for claim in areas {

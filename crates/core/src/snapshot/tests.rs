@@ -199,12 +199,21 @@ fn what_no_inventory_can_be_is_not_loaded() {
             |snapshot| snapshot.stock = Snapshot::of(&event().inventory).stock,
             "a booking of what is not for sale",
         ),
-        (shop, |snapshot| snapshot.bookings.clear(), "an account without its booking"),
+        (shop, |snapshot| snapshot.customers = usize::MAX, "customers who never booked"),
+        (
+            shop,
+            |snapshot| {
+                snapshot.bookings.clear();
+                snapshot.customers = 0;
+            },
+            "an account without its booking",
+        ),
         (
             shop,
             |snapshot| {
                 snapshot.accounts.clear();
                 snapshot.bookings.clear();
+                snapshot.customers = 0;
             },
             "an answer without its booking",
         ),
@@ -243,13 +252,18 @@ fn what_no_inventory_can_be_is_not_loaded() {
         (
             event,
             |snapshot| {
-                hall_of(snapshot).sections[0].subsections[0].blocked = vec![SeatName { row: 1, number: 1 }]
+                hall_of(snapshot).sections[0].subsections[0].blocked = vec![SeatName { row: 1, number: 1 }];
             },
             "a seat has two owners",
         ),
         (
             event,
             |snapshot| seats_of(snapshot, "held")[0].seat = Seat { subsection: 0, row: 1, number: 1 },
+            "a seat has two owners",
+        ),
+        (
+            event,
+            |snapshot| seats_of(snapshot, "held")[0].seat = seats_of(snapshot, "moved")[0].seat,
             "a seat has two owners",
         ),
         (event, |snapshot| seats_of(snapshot, "held")[0].seat.number = 0, "no such seat"),

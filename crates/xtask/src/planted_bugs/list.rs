@@ -371,4 +371,40 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         "now.clamped().max(inventory.clock())",
         "now.clamped()",
     ),
+    // Snapshots.
+    bug(
+        "snapshot-answers-as-of-now",
+        "a retry after a restart is told what became of the booking, not the first answer",
+        "snapshot.rs",
+        "inventory.booking(answered.id) == Some(answered)",
+        "inventory.booking(answered.id).is_some()",
+    ),
+    bug(
+        "snapshot-frees-used-tickets",
+        "after a restart one ticket enters twice",
+        "inventory/restore.rs",
+        "self.set_ticket_uses(&booking, Some(TicketUse::Used(booking.id)));",
+        "",
+    ),
+    bug(
+        "snapshot-loses-latest-booking",
+        "after a restart a customer at the limit is sent to another booking than the one that came back to life",
+        "snapshot.rs",
+        "account.contact.is_some() || last[&***customer] != account.latest",
+        "account.contact.is_some()",
+    ),
+    bug(
+        "snapshot-seat-with-two-owners",
+        "a damaged snapshot stops the writer instead of being refused",
+        "snapshot.rs",
+        "ensure(are_free && is_ascending(&seats), \"a seat has two owners\")?;",
+        "ensure(are_free, \"a seat has two owners\")?;",
+    ),
+    bug(
+        "snapshot-forgets-sell-out",
+        "after a restart nobody knows when the first seat was sold",
+        "snapshot.rs",
+        "event.sellout = sellout;",
+        "let _ = sellout;",
+    ),
 ];
