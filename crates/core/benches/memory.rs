@@ -29,17 +29,17 @@ const BYTES_PER_BOOKING_MAX: usize = 400;
 
 fn main() {
     let mut inventory = Inventory::default();
-    grant(&mut inventory, &Command { by: Actor(1), idempotency: None, action: create() });
+    grant(&mut inventory, &create());
     let empty = ALLOCATOR.allocated();
     println!("{BOOKINGS} bookings of one seat, one customer with a name of 11 characters, one key each");
     println!();
     for number in 0..BOOKINGS {
-        grant(&mut inventory, &command(number, 1, book(number)));
+        grant(&mut inventory, &book(number));
     }
     let held = (ALLOCATOR.allocated() - empty) / BOOKINGS as usize;
     println!("on hold: {held} bytes a booking (under {BYTES_PER_BOOKING_MAX})");
     for number in 0..BOOKINGS {
-        grant(&mut inventory, &Command { idempotency: None, ..command(number, 2, confirm(number)) });
+        grant(&mut inventory, &confirm(number));
     }
     let confirmed = (ALLOCATOR.allocated() - empty) / BOOKINGS as usize;
     println!("confirmed without a key, the answer to the hold still remembered: {confirmed} bytes a booking");
@@ -51,9 +51,9 @@ fn grant(inventory: &mut Inventory, command: &Command) {
     inventory.end_batch();
 }
 
-fn create() -> Action {
+fn create() -> Command {
     let subsection = SubsectionPlan { number: 1, rows: 1_000, cols: 1_000, blocked: Vec::new() };
-    Action::CreateEvent(Box::new(CreateEvent {
+    let create = CreateEvent {
         id: "hall".to_owned(),
         name: "Hall".to_owned(),
         currency: Currency(*b"TWD"),
@@ -66,12 +66,13 @@ fn create() -> Action {
             subsections: vec![subsection],
         }],
         areas: Vec::new(),
-    }))
+    };
+    Command { by: Actor(1), idempotency: None, action: Action::CreateEvent(Box::new(create)) }
 }
 
-fn book(number: u32) -> Action {
+fn book(number: u32) -> Command {
     let best = BestAvailable { quantity: 1, section: None, adjacent_required: false };
-    Action::Book(Box::new(Book {
+    let book = Book {
         id: booking_id(number),
         customer: format!("user-{number:06}").into(),
         contact: None,
@@ -80,26 +81,21 @@ fn book(number: u32) -> Action {
         confirm: false,
         metadata: None,
         redeem_code: RedeemCode::from_random(number.wrapping_mul(0x9E37_79B9)),
-    }))
+    };
+    let mut digest = [0; 16];
+    digest[..4].copy_from_slice(&number.to_be_bytes());
+    let key = Idempotency { key: KeyDigest(digest), fingerprint: number.into(), keep_seconds: 86_400 };
+    Command { by: Actor(1), idempotency: Some(key), action: Action::Book(Box::new(book)) }
 }
 
-fn confirm(number: u32) -> Action {
-    Action::Confirm(Confirm {
-        booking: booking_id(number),
-        payment_reference: None,
-        if_expired: None,
-        free_only: false,
-    })
+fn confirm(number: u32) -> Command {
+    let confirm =
+        Confirm { booking: booking_id(number), payment_reference: None, if_expired: None, free_only: false };
+    Command { by: Actor(1), idempotency: None, action: Action::Confirm(confirm) }
 }
 
 fn booking_id(number: u32) -> BookingId {
-    BookingId::from_bytes((u128::from(number) << 96 | u128::from(number.wrapping_mul(0x9E37_79B9))).to_be_bytes())
-}
-
-fn command(number: u32, attempt: u8, action: Action) -> Command {
-    let mut digest = [attempt; 16];
-    digest[..4].copy_from_slice(&number.to_be_bytes());
-    let idempotency =
-        Idempotency { key: KeyDigest(digest), fingerprint: number.into(), keep_seconds: 86_400 };
-    Command { by: Actor(1), idempotency: Some(idempotency), action }
+    BookingId::from_bytes(
+        (u128::from(number) << 96 | u128::from(number.wrapping_mul(0x9E37_79B9))).to_be_bytes(),
+    )
 }

@@ -45,8 +45,7 @@ pub fn apply(inventory: &mut Inventory, now: Timestamp, command: &Command) -> Ap
         }
         Err(refusal) => Reply::Refused(Box::new(refusal)),
     };
-    let remembered =
-        command.idempotency.as_ref().and_then(|key| remember(acts.inventory, now, key, &reply));
+    let remembered = command.idempotency.as_ref().and_then(|key| remember(acts.inventory, now, key, &reply));
     let outcome = match remembered {
         Some(remembered) => {
             acts.add(command.by, remembered);

@@ -77,7 +77,8 @@ mod tests {
             let later = Timestamp(old.map_or(0, |old| old.0) + 1 + (state >> 40) as i64 % 50);
             let new = (state >> 60 < 11).then_some(later);
             current[place as usize] = new;
-            deadlines.replace(place, old, new, |expires_at, place| current[place as usize] == Some(expires_at));
+            deadlines
+                .replace(place, old, new, |expires_at, place| current[place as usize] == Some(expires_at));
 
             let mut expected: Vec<(Timestamp, u32)> =
                 (0..).zip(&current).filter_map(|(place, deadline)| Some(((*deadline)?, place))).collect();

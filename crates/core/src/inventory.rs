@@ -9,7 +9,9 @@ use crate::customers::Customers;
 use crate::event::{Event, SeatName};
 use crate::ids::{BookingId, RedeemCode};
 use crate::memory::{Memory, Remembered};
-use crate::outcome::{EventSummary, Grant, Moved, Outcome, Reply, ScheduleSummary, SubsectionSummary, Summary};
+use crate::outcome::{
+    EventSummary, Grant, Moved, Outcome, Reply, ScheduleSummary, SubsectionSummary, Summary,
+};
 use crate::pool::{Claim, Pool};
 use crate::refusal::Refusal;
 use crate::rules::Terms;
