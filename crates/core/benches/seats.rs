@@ -1,7 +1,7 @@
 //! What best available and a whole booking cost as a hall of 50,000 seats fills up, beside plain scans of the rows.
 //!
-//! `cargo bench -p boxoffice-core` prints one table. All figures of a line come from the same run on the same hall;
-//! read the ratios, not the nanoseconds.
+//! `cargo bench -p boxoffice-core --bench seats` prints one table. All figures of a line come from the same run on the same hall;
+//! read the ratios, not the nanoseconds. The allocator is the system's, as in the binary.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its table")]
 
 use std::hint::black_box;
