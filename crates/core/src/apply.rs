@@ -6,7 +6,7 @@ use crate::commands::{self, Decision};
 use crate::ids::Actor;
 use crate::inventory::Inventory;
 use crate::limits::{KEY_KEEP_SECONDS_MAX, KEYS_PER_INVENTORY_MAX};
-use crate::outcome::{Applied, Reply};
+use crate::outcome::{Applied, Outcome, Reply};
 use crate::refusal::{Refusal, RefusalCode};
 use crate::rules::{check_room, check_within};
 use crate::time::Timestamp;
@@ -19,8 +19,9 @@ use crate::time::Timestamp;
 pub fn apply(inventory: &mut Inventory, now: Timestamp, command: &Command) -> Applied {
     let now = now.clamped().max(inventory.clock());
     let mut acts = Acts { inventory, now, changes: Vec::new(), last: None };
-    let expired = commands::expire::due(acts.inventory, now);
-    acts.apply(Actor::default(), expired);
+    while let Some(expired) = commands::expire::first_due(acts.inventory, now) {
+        acts.add(Actor::default(), expired);
+    }
 
     if let Some(idempotency) = &command.idempotency
         && let Some(remembered) = acts.inventory.memory().recall(&idempotency.key, now)
@@ -34,7 +35,7 @@ pub fn apply(inventory: &mut Inventory, now: Timestamp, command: &Command) -> Ap
                 replayed: true,
             };
         }
-        return acts.answered(&Reply::Refused(Box::new(Refusal::IdempotencyKeyReused)));
+        return acts.answered(Outcome::Refused(Box::new(Refusal::IdempotencyKeyReused)));
     }
 
     let reply = match decide(acts.inventory, now, command) {
@@ -44,11 +45,15 @@ pub fn apply(inventory: &mut Inventory, now: Timestamp, command: &Command) -> Ap
         }
         Err(refusal) => Reply::Refused(Box::new(refusal)),
     };
-    if let Some(idempotency) = &command.idempotency {
-        let remembered = remember(acts.inventory, now, idempotency, &reply);
-        acts.apply(command.by, Vec::from_iter(remembered));
-    }
-    acts.answered(&reply)
+    let remembered = command.idempotency.as_ref().and_then(|key| remember(acts.inventory, now, key, &reply));
+    let outcome = match remembered {
+        Some(remembered) => {
+            acts.add(command.by, remembered);
+            acts.inventory.memory().last().expect("it was remembered just now").outcome.clone()
+        }
+        None => acts.inventory.outcome(&reply),
+    };
+    acts.answered(outcome)
 }
 
 /// The changes of one command as they are applied, under headings of who made them.
@@ -64,9 +69,8 @@ impl Acts<'_> {
         if changes.is_empty() {
             return;
         }
-        if self.last != Some(by) {
-            self.last = Some(by);
-            changes.insert(0, Change::Act { at: self.now, by });
+        if let Some(act) = self.heading(by) {
+            changes.insert(0, act);
         }
         for change in &changes {
             self.inventory.change(change);
@@ -78,9 +82,23 @@ impl Acts<'_> {
         }
     }
 
-    fn answered(self, reply: &Reply) -> Applied {
+    fn add(&mut self, by: Actor, change: Change) {
+        let act = self.heading(by);
+        for change in act.into_iter().chain([change]) {
+            self.inventory.change(&change);
+            self.changes.push(change);
+        }
+    }
+
+    /// Needed where another caller than before begins.
+    fn heading(&mut self, by: Actor) -> Option<Change> {
+        let another = self.last.replace(by) != Some(by);
+        another.then_some(Change::Act { at: self.now, by })
+    }
+
+    fn answered(self, outcome: Outcome) -> Applied {
         Applied {
-            outcome: self.inventory.outcome(reply),
+            outcome,
             changes: self.changes,
             sequence: self.inventory.open_sequence(),
             decided_at: self.now,

@@ -23,20 +23,25 @@ pub struct Booking {
     pub status: Status,
     /// What it claims, or claimed.
     pub units: Units,
-    /// The price of all units, frozen when they were taken.
-    pub total_price: Money,
     /// What is read out at the door. Unique among the active bookings of the inventory.
     pub redeem_code: RedeemCode,
     /// Who made it.
     pub created_by: Actor,
     /// When it was made.
     pub created_at: Timestamp,
+    /// What only some bookings have; see [`Details::of`].
+    pub details: Option<Arc<Details>>,
+    /// Counts the changes of this booking, from one.
+    pub version: u32,
+}
+
+/// What only some bookings have. Kept apart, so that the others do not carry the room for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Details {
     /// The reference given when it was confirmed.
     pub payment_reference: Option<Arc<str>>,
     /// The caller's own data, carried as it came.
     pub metadata: Option<Arc<[u8]>>,
-    /// Counts the changes of this booking, from one.
-    pub version: u32,
 }
 
 /// Where in its life a booking is.
@@ -125,7 +130,30 @@ pub struct AreaClaim {
     pub price: Money,
 }
 
+impl Details {
+    /// The details of a booking; `None` if there are none.
+    pub fn of(payment_reference: Option<Arc<str>>, metadata: Option<Arc<[u8]>>) -> Option<Arc<Details>> {
+        let any = payment_reference.is_some() || metadata.is_some();
+        any.then(|| Arc::new(Details { payment_reference, metadata }))
+    }
+}
+
 impl Booking {
+    /// The price of all units, frozen when they were taken.
+    pub fn total_price(&self) -> Money {
+        self.units.total_price()
+    }
+
+    /// The reference given when it was confirmed.
+    pub fn payment_reference(&self) -> Option<&Arc<str>> {
+        self.details.as_ref()?.payment_reference.as_ref()
+    }
+
+    /// The caller's own data.
+    pub fn metadata(&self) -> Option<&Arc<[u8]>> {
+        self.details.as_ref()?.metadata.as_ref()
+    }
+
     /// On hold or confirmed.
     pub fn is_active(&self) -> bool {
         match self.status {
@@ -224,13 +252,11 @@ mod tests {
                 id: BookingId::from_bytes([1; 16]),
                 customer: "ann".into(),
                 status: Status::OnHold { expires_at: Timestamp(1) },
-                total_price: units.total_price(),
                 units,
                 redeem_code: RedeemCode::from_random(1),
                 created_by: Actor(0),
                 created_at: Timestamp(0),
-                payment_reference: None,
-                metadata: None,
+                details: None,
                 version: 1,
             };
             assert_eq!(booking.is_adjacent(), adjacent, "{:?}", booking.units);

@@ -3,88 +3,150 @@
 use std::sync::Arc;
 
 use crate::booking::Booking;
+use crate::bookings::Bookings;
 use crate::ids::BookingId;
+use crate::index::Index;
 use crate::map::HashMap;
 
-/// The live counts of all customers of one inventory.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Customers {
-    accounts: HashMap<Arc<str>, Account>,
+/// The customers of one inventory, to be read.
+#[derive(Debug, Clone, Copy)]
+pub struct Customers<'a> {
+    pub(crate) bookings: &'a Bookings,
 }
 
 /// One customer's live counts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Account {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Account<'a> {
     /// Bookings on hold or confirmed.
     pub active_bookings: u32,
     /// Units held or sold, redeemed ones included.
     pub units: u64,
     /// The booking that was made (or came back to life) last.
     pub latest: BookingId,
+    /// The booking that was made last.
+    pub newest: BookingId,
     /// How to reach the customer: sealed by the caller, so that losing the key erases every copy, also in the
     /// journal. The rules never read it.
-    pub contact: Option<Box<[u8]>>,
+    pub contact: Option<&'a [u8]>,
 }
 
-impl Customers {
+impl<'a> Customers<'a> {
     /// The counts of a customer who ever booked.
-    pub fn get(&self, customer: &str) -> Option<&Account> {
-        self.accounts.get(customer)
+    pub fn get(self, customer: &str) -> Option<Account<'a>> {
+        self.bookings.account(customer).map(|account| self.shown(account))
     }
 
-    /// All customers who ever booked, in no order.
-    pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Account)> {
-        self.accounts.iter()
+    /// All customers who ever booked, in the order of their first bookings.
+    pub fn iter(self) -> impl ExactSizeIterator<Item = (&'a Arc<str>, Account<'a>)> {
+        let accounts = self.bookings.accounts().list.iter().enumerate();
+        accounts.map(move |(account, counts)| {
+            let account = u32::try_from(account).expect("bookings are bounded");
+            (&self.bookings.at(counts.newest).customer, self.shown(account))
+        })
     }
 
-    /// Counts a booking that takes its units.
-    pub(crate) fn add(&mut self, booking: &Booking) {
-        let account = self.accounts.entry(Arc::clone(&booking.customer)).or_insert(Account {
-            active_bookings: 0,
-            units: 0,
-            latest: booking.id,
-            contact: None,
-        });
-        account.active_bookings += 1;
-        account.units += u64::from(booking.units.quantity());
-        account.latest = booking.id;
+    fn shown(self, account: u32) -> Account<'a> {
+        let accounts = self.bookings.accounts();
+        let counts = accounts.at(account);
+        Account {
+            active_bookings: counts.active_bookings,
+            units: counts.units,
+            latest: self.bookings.at(counts.latest).id,
+            newest: self.bookings.at(counts.newest).id,
+            contact: accounts.contacts.get(&account).map(|contact| &**contact),
+        }
     }
+}
 
-    /// Counts a booking that gives its units back.
-    pub(crate) fn remove(&mut self, booking: &Booking) {
-        let units = u64::from(booking.units.quantity());
-        let account = self.counted(booking);
-        account.units = account.units.checked_sub(units).expect("the units were counted");
-        account.active_bookings = account.active_bookings.checked_sub(1).expect("the booking was counted");
+/// The accounts of all customers, in the order of their first bookings. A name stands in the customer's bookings only.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Accounts {
+    list: Vec<Counts>,
+    names: Index,
+    /// By the place of the account. Few customers leave one.
+    contacts: HashMap<u32, Box<[u8]>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// The place of the booking that was made last.
+    pub(crate) newest: u32,
+    /// The place of the booking that was made, or came back to life, last.
+    latest: u32,
+    active_bookings: u32,
+    units: u64,
+}
+
+impl PartialEq for Accounts {
+    fn eq(&self, other: &Accounts) -> bool {
+        self.list == other.list && self.contacts == other.contacts
     }
+}
 
-    /// Counts a booking that keeps its units and is no longer active.
-    pub(crate) fn redeem(&mut self, booking: &Booking) {
-        let account = self.counted(booking);
-        account.active_bookings = account.active_bookings.checked_sub(1).expect("the booking was counted");
-    }
-
-    pub(crate) fn set_contact(&mut self, customer: &str, contact: Option<Box<[u8]>>) {
-        let account = self.accounts.get_mut(customer).expect("contacts belong to customers who booked");
-        account.contact = contact;
-    }
-
-    pub(crate) fn with_capacity(customers: usize) -> Customers {
-        Customers { accounts: HashMap::with_capacity_and_hasher(customers, Default::default()) }
-    }
-
-    /// How many customers ever booked.
-    pub(crate) fn len(&self) -> usize {
-        self.accounts.len()
+impl Accounts {
+    pub(crate) fn with_capacity(customers: usize) -> Accounts {
+        Accounts {
+            list: Vec::with_capacity(customers),
+            names: Index::with_capacity(customers),
+            contacts: HashMap::default(),
+        }
     }
 
     /// Sets what the bookings of a snapshot do not tell.
-    pub(crate) fn restore(&mut self, customer: &str, latest: BookingId, contact: Option<Box<[u8]>>) {
-        let account = self.accounts.get_mut(customer).expect("a customer who booked");
-        (account.latest, account.contact) = (latest, contact);
+    pub(crate) fn restore(&mut self, account: u32, latest: u32, contact: Option<Box<[u8]>>) {
+        self.list[account as usize].latest = latest;
+        self.set_contact(account, contact);
     }
 
-    fn counted(&mut self, booking: &Booking) -> &mut Account {
-        self.accounts.get_mut(&booking.customer).expect("every booking is counted")
+    pub(crate) fn at(&self, account: u32) -> &Counts {
+        &self.list[account as usize]
     }
+
+    /// The account of a name; `name_at` reads the name in a booking.
+    pub(crate) fn find<'a>(&self, name: &str, name_at: impl Fn(u32) -> &'a Arc<str>) -> Option<u32> {
+        self.names.find(name, |account| **name_at(self.at(account).newest) == *name)
+    }
+
+    /// The account of a new customer.
+    pub(crate) fn open(&mut self, name: &str, first: u32) -> u32 {
+        let account = u32::try_from(self.list.len()).expect("bookings are bounded");
+        self.names.insert(name, account);
+        self.list.push(Counts { newest: first, latest: first, active_bookings: 0, units: 0 });
+        account
+    }
+
+    /// Notes a new booking, and returns the one before it.
+    pub(crate) fn add_booking(&mut self, account: u32, place: u32) -> u32 {
+        std::mem::replace(&mut self.list[account as usize].newest, place)
+    }
+
+    /// Counts what a booking became.
+    pub(crate) fn count(&mut self, account: u32, place: u32, old: Option<&Booking>, new: &Booking) {
+        let counts = &mut self.list[account as usize];
+        if let Some(old) = old {
+            let (active, units) = live(old);
+            counts.active_bookings =
+                counts.active_bookings.checked_sub(active).expect("the booking was counted");
+            counts.units = counts.units.checked_sub(units).expect("the units were counted");
+        }
+        let (active, units) = live(new);
+        counts.active_bookings += active;
+        counts.units += units;
+        if old.is_none_or(|old| old.claim().is_none()) {
+            counts.latest = place;
+        }
+    }
+
+    pub(crate) fn set_contact(&mut self, account: u32, contact: Option<Box<[u8]>>) {
+        match contact {
+            Some(contact) => self.contacts.insert(account, contact),
+            None => self.contacts.remove(&account),
+        };
+    }
+}
+
+/// What a booking adds to the active bookings and the units of its customer.
+fn live(booking: &Booking) -> (u32, u64) {
+    let units = if booking.claim().is_some() { booking.units.quantity() } else { 0 };
+    (u32::from(booking.is_active()), units.into())
 }

@@ -2,17 +2,16 @@
 
 mod restore;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::booking::{Booking, Status, Units};
+use crate::booking::{Booking, Details, Status, Units};
+use crate::bookings::Bookings;
 use crate::change::{BoxProperties, Change};
 use crate::customers::Customers;
 use crate::event::Event;
 use crate::ids::{BookingId, RedeemCode};
-use crate::map::HashMap;
 use crate::memory::{Memory, Remembered};
-use crate::outcome::{Grant, Outcome, Reply, ScheduleSummary, Summary};
+use crate::outcome::{Grant, Moved, Outcome, Reply, ScheduleSummary, Summary};
 use crate::pool::{Claim, Pool};
 use crate::refusal::Refusal;
 use crate::rules::Terms;
@@ -28,12 +27,7 @@ pub struct Inventory {
     batch_has_changes: bool,
     clock: Timestamp,
     stock: Option<Stock>,
-    bookings: HashMap<BookingId, Arc<Booking>>,
-    customers: Customers,
-    /// Of every booking on hold, when it ends.
-    deadlines: BTreeSet<(Timestamp, BookingId)>,
-    /// Of every active booking, its code.
-    codes: HashMap<RedeemCode, BookingId>,
+    bookings: Bookings,
     memory: Memory,
 }
 
@@ -83,27 +77,33 @@ impl Inventory {
 
     /// A booking as it is now.
     pub fn booking(&self, id: BookingId) -> Option<&Arc<Booking>> {
-        self.bookings.get(&id)
+        self.bookings.get(id)
     }
 
-    /// All bookings ever made, in no order.
+    /// All bookings ever made, in the order they were made.
     pub fn bookings(&self) -> impl ExactSizeIterator<Item = &Arc<Booking>> {
-        self.bookings.values()
+        self.bookings.iter()
+    }
+
+    /// The bookings that a customer ever made, the newest first.
+    pub fn bookings_of(&self, customer: &str) -> impl Iterator<Item = &Arc<Booking>> {
+        self.bookings.of_customer(customer)
     }
 
     /// The active booking that has a code.
     pub fn booking_of_code(&self, code: RedeemCode) -> Option<BookingId> {
-        self.codes.get(&code).copied()
+        self.bookings.of_code(code).map(|booking| booking.id)
     }
 
     /// The live counts of all customers.
-    pub fn customers(&self) -> &Customers {
-        &self.customers
+    pub fn customers(&self) -> Customers<'_> {
+        Customers { bookings: &self.bookings }
     }
 
-    /// The bookings on hold, in the order in which their holds end.
+    /// The bookings on hold, in the order in which their holds end; those that end together in the order they were
+    /// made.
     pub fn deadlines(&self) -> impl ExactSizeIterator<Item = (Timestamp, BookingId)> + '_ {
-        self.deadlines.iter().copied()
+        self.bookings.deadlines()
     }
 
     /// The answers that idempotency keys remember.
@@ -114,7 +114,7 @@ impl Inventory {
     /// When something falls due by itself.
     pub fn next_deadlines(&self) -> NextDeadlines {
         NextDeadlines {
-            hold: self.deadlines.first().map(|&(expires_at, _)| expires_at),
+            hold: self.bookings.first_deadline().map(|(expires_at, _)| expires_at),
             roll: match &self.stock {
                 Some(Stock::Schedule(schedule)) => Some(schedule.next_roll()),
                 Some(Stock::Event(_) | Stock::Shop(_)) | None => None,
@@ -158,24 +158,22 @@ impl Inventory {
     }
 
     pub(crate) fn find_booking(&self, id: BookingId) -> Result<&Arc<Booking>, Refusal> {
-        self.bookings.get(&id).ok_or(Refusal::BookingNotFound)
+        self.bookings.get(id).ok_or(Refusal::BookingNotFound)
     }
 
     /// The first code from `wanted` on that no active booking has.
     pub(crate) fn free_code(&self, wanted: RedeemCode) -> RedeemCode {
         let mut code = wanted;
-        while self.codes.contains_key(&code) {
+        while self.bookings.of_code(code).is_some() {
             code = code.next();
         }
         code
     }
 
-    /// Holds that are over, in the order in which they ended.
-    pub(crate) fn due(&self, now: Timestamp) -> impl Iterator<Item = BookingId> + '_ {
-        self.deadlines
-            .iter()
-            .take_while(move |(expires_at, _)| *expires_at <= now)
-            .map(|&(_, booking)| booking)
+    /// Of the holds that are over, the one that ended first.
+    pub(crate) fn first_due(&self, now: Timestamp) -> Option<BookingId> {
+        let (expires_at, booking) = self.bookings.first_deadline()?;
+        (expires_at <= now).then_some(booking.id)
     }
 
     /// Asks a question of the hall as if a booking's seats were free, and puts them back: a look only.
@@ -276,33 +274,35 @@ impl Inventory {
                 let known = &mut self.schedule_mut().tickets;
                 known.extend(tickets.iter().map(|(id, ticket)| (Arc::clone(id), *ticket)));
             }
-            Change::Booked(booking) => self.install(Arc::clone(booking)),
+            Change::Booked(booking) => {
+                self.install(booking);
+                self.bookings.add(Arc::clone(booking));
+            }
             Change::ContactKept { customer, contact } => {
-                self.customers.set_contact(customer, Some(contact.clone()));
+                self.bookings.set_contact(customer, Some(contact.clone()));
             }
             Change::Confirmed { booking, payment_reference } => {
                 self.confirm(*booking, payment_reference.clone());
             }
             Change::Revived { booking, from: _, units, redeem_code, payment_reference } => {
-                let expired = &self.bookings[booking];
+                let expired = self.known(*booking);
                 let revived = Booking {
                     status: Status::Confirmed { confirmed_at: self.clock },
                     units: units.as_ref().clone(),
                     redeem_code: *redeem_code,
-                    payment_reference: payment_reference.clone(),
+                    details: Details::of(payment_reference.clone(), expired.metadata().cloned()),
                     version: expired.version + 1,
-                    ..Booking::clone(expired)
+                    ..Booking::clone(&expired)
                 };
-                self.install(Arc::new(revived));
+                self.install(&revived);
+                self.bookings.replace(revived);
             }
             Change::Extended { booking, expires_at } => {
-                let held = Arc::clone(&self.bookings[booking]);
-                self.drop_deadline(&held);
-                self.deadlines.insert((*expires_at, held.id));
+                let held = self.known(*booking);
                 self.restate(&held, Status::OnHold { expires_at: *expires_at });
             }
             Change::Cancelled { booking, reason: _ } => {
-                let active = Arc::clone(&self.bookings[booking]);
+                let active = self.known(*booking);
                 let confirmed_at = match active.status {
                     Status::Confirmed { confirmed_at } => Some(confirmed_at),
                     Status::OnHold { .. }
@@ -316,21 +316,22 @@ impl Inventory {
             Change::Moved { booking, from: _, units } => self.relocate(*booking, units),
             Change::Redeemed { booking } => self.redeem(*booking),
             Change::Expired { booking } => {
-                let held = Arc::clone(&self.bookings[booking]);
+                let held = self.known(*booking);
                 let expires_at = held.deadline().expect("only holds expire");
                 self.retire(&held);
                 self.restate(&held, Status::Expired { expires_at });
             }
-            Change::ContactForgotten { customer } => self.customers.set_contact(customer, None),
+            Change::ContactForgotten { customer } => self.bookings.set_contact(customer, None),
             Change::Remembered { key, fingerprint, keep_until, reply } => {
                 let remembered = Remembered {
+                    key: *key,
                     fingerprint: *fingerprint,
                     outcome: self.outcome(reply),
                     sequence: self.sequence + 1,
                     decided_at: self.clock,
                     keep_until: *keep_until,
                 };
-                self.memory.remember(*key, remembered);
+                self.memory.remember(remembered);
             }
             Change::KeysForgotten { through } => self.memory.forget(*through),
         }
@@ -338,11 +339,11 @@ impl Inventory {
 
     /// The answer of a reply, from the state as it is now.
     pub(crate) fn outcome(&self, reply: &Reply) -> Outcome {
-        let booking = |id| Arc::clone(&self.bookings[id]);
         Outcome::Granted(match reply {
-            Reply::Booking(id) => Grant::Booking(booking(id)),
+            Reply::Booking(id) => Grant::Booking(self.known(*id)),
             Reply::Moved { booking: id, price_difference } => {
-                Grant::Moved { booking: booking(id), price_difference: *price_difference }
+                let booking = self.known(*id);
+                Grant::Moved(Box::new(Moved { booking, price_difference: *price_difference }))
             }
             Reply::Inventory => Grant::Inventory(Arc::new(self.summary().expect("an inventory that exists"))),
             Reply::Slot(slot) => {
@@ -375,36 +376,21 @@ impl Inventory {
     }
 
     /// Takes the units of a booking that is new or came back to life.
-    fn install(&mut self, booking: Arc<Booking>) {
+    fn install(&mut self, booking: &Booking) {
         let claim = booking.claim().expect("new bookings claim units");
         self.take(&booking.units, claim);
-        self.enter(booking);
-    }
-
-    /// Enters an active booking whose units are taken in the books.
-    fn enter(&mut self, booking: Arc<Booking>) {
-        if let Some(expires_at) = booking.deadline() {
-            self.deadlines.insert((expires_at, booking.id));
-        }
-        let taken = self.codes.insert(booking.redeem_code, booking.id);
-        assert!(taken.is_none(), "two active bookings of one code");
-        self.customers.add(&booking);
-        self.set_ticket_uses(&booking, Some(TicketUse::Reserved(booking.id)));
-        self.bookings.insert(booking.id, booking);
+        self.set_ticket_uses(booking, Some(TicketUse::Reserved(booking.id)));
     }
 
     /// Frees the units of an active booking.
     fn retire(&mut self, booking: &Booking) {
         let claim = booking.claim().expect("active bookings claim units");
         self.release(&booking.units, claim);
-        self.drop_deadline(booking);
-        self.codes.remove(&booking.redeem_code);
-        self.customers.remove(booking);
         self.set_ticket_uses(booking, None);
     }
 
     fn confirm(&mut self, id: BookingId, payment_reference: Option<Arc<str>>) {
-        let held = Arc::clone(&self.bookings[&id]);
+        let held = self.known(id);
         let clock = self.clock;
         match (self.stock_mut(), &held.units) {
             (Stock::Event(event), Units::Event { seats, areas }) => {
@@ -419,51 +405,40 @@ impl Inventory {
             }
             (Stock::Event(_), Units::Slot { .. } | Units::Box { .. }) => panic!("units of another inventory"),
         }
-        self.drop_deadline(&held);
         let confirmed = Booking {
             status: Status::Confirmed { confirmed_at: clock },
-            payment_reference,
+            details: Details::of(payment_reference, held.metadata().cloned()),
             version: held.version + 1,
             ..Booking::clone(&held)
         };
-        self.bookings.insert(id, Arc::new(confirmed));
+        self.bookings.replace(confirmed);
     }
 
     fn relocate(&mut self, id: BookingId, units: &Units) {
-        let old = Arc::clone(&self.bookings[&id]);
+        let old = self.known(id);
         let claim = old.claim().expect("only active bookings move");
         self.release(&old.units, claim);
         self.take(units, claim);
-        let moved = Booking {
-            units: units.clone(),
-            total_price: units.total_price(),
-            version: old.version + 1,
-            ..Booking::clone(&old)
-        };
-        self.bookings.insert(id, Arc::new(moved));
+        let moved = Booking { units: units.clone(), version: old.version + 1, ..Booking::clone(&old) };
+        self.bookings.replace(moved);
     }
 
     fn redeem(&mut self, id: BookingId) {
-        let confirmed = Arc::clone(&self.bookings[&id]);
+        let confirmed = self.known(id);
         let Status::Confirmed { confirmed_at } = confirmed.status else {
             panic!("only confirmed bookings are redeemed")
         };
-        self.codes.remove(&confirmed.redeem_code);
-        self.customers.redeem(&confirmed);
         self.set_ticket_uses(&confirmed, Some(TicketUse::Used(id)));
         self.restate(&confirmed, Status::Redeemed { confirmed_at, redeemed_at: self.clock });
     }
 
     fn restate(&mut self, booking: &Booking, status: Status) {
-        let restated = Booking { status, version: booking.version + 1, ..booking.clone() };
-        self.bookings.insert(booking.id, Arc::new(restated));
+        self.bookings.replace(Booking { status, version: booking.version + 1, ..booking.clone() });
     }
 
-    fn drop_deadline(&mut self, booking: &Booking) {
-        if let Some(expires_at) = booking.deadline() {
-            let known = self.deadlines.remove(&(expires_at, booking.id));
-            assert!(known, "every hold has its deadline");
-        }
+    /// A booking that changes and answers speak of.
+    fn known(&self, id: BookingId) -> Arc<Booking> {
+        Arc::clone(self.bookings.get(id).expect("a booking that exists"))
     }
 
     fn set_ticket_uses(&mut self, booking: &Booking, new_use: Option<TicketUse>) {

@@ -9,13 +9,16 @@
 
 mod apply;
 pub mod booking;
+mod bookings;
 pub mod change;
 pub mod codec;
 pub mod command;
 pub mod commands;
 pub mod customers;
+mod deadlines;
 pub mod event;
 pub mod ids;
+pub mod index;
 pub mod inventory;
 pub mod limits;
 pub mod map;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use crate::map::HashMap;
+use crate::index::Index;
 use crate::outcome::Outcome;
 use crate::time::Timestamp;
 
@@ -15,6 +15,8 @@ pub struct KeyDigest(pub [u8; 16]);
 /// What one key remembers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remembered {
+    /// Which key.
+    pub key: KeyDigest,
     /// Of the request the answer belongs to.
     pub fingerprint: u64,
     /// The first answer.
@@ -27,18 +29,29 @@ pub struct Remembered {
     pub keep_until: Timestamp,
 }
 
-/// All remembered answers of one inventory, and the order in which they are forgotten.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// All remembered answers of one inventory, in the order in which they are forgotten.
+#[derive(Debug, Clone, Default)]
 pub struct Memory {
-    answers: HashMap<KeyDigest, Remembered>,
     /// In order of time: an answer is kept at least as long as those before it.
-    queue: VecDeque<(Timestamp, KeyDigest)>,
+    queue: VecDeque<Remembered>,
+    /// To the number of a key's last answer, counted from the first that was ever given and wrapping around: far fewer
+    /// are kept at one time than a `u32` can tell apart.
+    numbers: Index,
+    /// The number of the first answer in the queue.
+    first: u32,
+}
+
+impl PartialEq for Memory {
+    // The queue says all: the last answer of a key is the one that is given.
+    fn eq(&self, other: &Memory) -> bool {
+        self.queue == other.queue
+    }
 }
 
 impl Memory {
     /// How many answers are kept.
     pub fn len(&self) -> usize {
-        self.answers.len()
+        self.numbers.len()
     }
 
     /// How many entries wait to be forgotten; at least as many as answers are kept.
@@ -48,60 +61,65 @@ impl Memory {
 
     /// Whether no answer is kept.
     pub fn is_empty(&self) -> bool {
-        self.answers.is_empty()
+        self.len() == 0
     }
 
     /// The answer of a key that is still good.
     pub(crate) fn recall(&self, key: &KeyDigest, now: Timestamp) -> Option<&Remembered> {
-        self.answers.get(key).filter(|remembered| remembered.keep_until > now)
+        self.number(key).map(|number| self.at(number)).filter(|remembered| remembered.keep_until > now)
+    }
+
+    /// The answer that was remembered last.
+    pub(crate) fn last(&self) -> Option<&Remembered> {
+        self.queue.back()
     }
 
     /// The earliest moment at which a new answer may be forgotten, if it is to be kept until `keep_until`.
     pub(crate) fn in_order(&self, keep_until: Timestamp) -> Timestamp {
-        self.queue.back().map_or(keep_until, |&(last, _)| last.max(keep_until))
+        self.last().map_or(keep_until, |last| last.keep_until.max(keep_until))
     }
 
     /// When the next answer is to be forgotten.
     pub(crate) fn next_deadline(&self) -> Option<Timestamp> {
-        self.queue.front().map(|&(keep_until, _)| keep_until)
+        self.queue.front().map(|first| first.keep_until)
     }
 
-    /// What is to be forgotten, in this order; without an answer where the key was used again since.
-    pub(crate) fn queue(&self) -> impl Iterator<Item = (KeyDigest, Timestamp, Option<&Remembered>)> {
-        self.queue.iter().map(|&(keep_until, key)| {
-            let answer = self.answers.get(&key).filter(|answer| answer.keep_until == keep_until);
-            (key, keep_until, answer)
-        })
+    /// All answers in the order in which they are forgotten, also those that a later use of their key replaced.
+    pub(crate) fn queue(&self) -> impl ExactSizeIterator<Item = &Remembered> {
+        self.queue.iter()
     }
 
     /// Room for so many answers of a snapshot.
     pub(crate) fn with_capacity(entries: usize) -> Memory {
-        Memory {
-            answers: HashMap::with_capacity_and_hasher(entries, Default::default()),
-            queue: VecDeque::with_capacity(entries),
+        Memory { queue: VecDeque::with_capacity(entries), numbers: Index::with_capacity(entries), first: 0 }
+    }
+
+    pub(crate) fn remember(&mut self, remembered: Remembered) {
+        if let Some(number) = self.number(&remembered.key) {
+            self.numbers.remove(&remembered.key, number);
         }
-    }
-
-    /// Queues a use of a key whose answer a later use replaced.
-    pub(crate) fn queue_replaced(&mut self, key: KeyDigest, keep_until: Timestamp) {
-        self.queue.push_back((keep_until, key));
-    }
-
-    pub(crate) fn remember(&mut self, key: KeyDigest, remembered: Remembered) {
-        self.queue.push_back((remembered.keep_until, key));
-        self.answers.insert(key, remembered);
+        let waiting = u32::try_from(self.queue.len()).expect("keys are bounded");
+        self.numbers.insert(&remembered.key, self.first.wrapping_add(waiting));
+        self.queue.push_back(remembered);
     }
 
     /// Forgets all answers that were to be kept until `through` or earlier.
     pub(crate) fn forget(&mut self, through: Timestamp) {
-        while let Some(&(keep_until, key)) = self.queue.front()
-            && keep_until <= through
+        while let Some(first) = self.queue.front()
+            && first.keep_until <= through
         {
+            // The key may have been used again since: then it leads to another number.
+            self.numbers.remove(&first.key, self.first);
             self.queue.pop_front();
-            // The key may have been used again since.
-            if self.answers.get(&key).is_some_and(|remembered| remembered.keep_until == keep_until) {
-                self.answers.remove(&key);
-            }
+            self.first = self.first.wrapping_add(1);
         }
+    }
+
+    fn number(&self, key: &KeyDigest) -> Option<u32> {
+        self.numbers.find(key, |number| self.at(number).key == *key)
+    }
+
+    fn at(&self, number: u32) -> &Remembered {
+        &self.queue[number.wrapping_sub(self.first) as usize]
     }
 }

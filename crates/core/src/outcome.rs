@@ -46,12 +46,7 @@ pub enum Grant {
     /// A booking was made or changed.
     Booking(Arc<Booking>),
     /// A booking claims other units.
-    Moved {
-        /// As it is now.
-        booking: Arc<Booking>,
-        /// To be paid on top; negative if the new units cost less.
-        price_difference: Money,
-    },
+    Moved(Box<Moved>),
     /// An inventory was created or changed.
     Inventory(Arc<Summary>),
     /// A slot was added or changed.
@@ -70,6 +65,18 @@ pub enum Grant {
     /// Nothing to show.
     Done,
 }
+
+/// A booking that claims other units.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moved {
+    /// As it is now.
+    pub booking: Arc<Booking>,
+    /// To be paid on top; negative if the new units cost less.
+    pub price_difference: Money,
+}
+
+// One is kept for every idempotency key.
+const _: () = assert!(size_of::<Outcome>() == 16);
 
 /// An inventory without its bookings, as of a moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

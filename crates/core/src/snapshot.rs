@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::booking::{AreaClaim, Booking, SeatClaim, Status, Units};
+use crate::booking::{AreaClaim, Booking, Details, SeatClaim, Status, Units};
 use crate::codec::DecodeError;
 use crate::commands::add_box::{check_curve, check_pickup};
 use crate::commands::create_event::check_hall;
 use crate::commands::create_schedule::{check_pattern, check_window};
+use crate::customers::Account;
 use crate::event::{Event, EventPlan, Sellout};
 use crate::ids::{BookingId, check_slug, check_text};
 use crate::inventory::{Inventory, Stock};
@@ -19,10 +20,9 @@ use crate::limits::{
     BOOKING_VERSION_MAX, BOOKINGS_PER_INVENTORY_MAX, BOXES_PER_SHOP_MAX, KEYS_PER_INVENTORY_MAX,
     NAME_CHARACTERS_MAX, POOL_CAPACITY_MAX, SEQUENCE_MAX, TICKETS_PER_SCHEDULE_MAX, UNITS_PER_BOOKING_MAX,
 };
-use crate::map::HashMap;
 use crate::memory::{KeyDigest, Memory, Remembered};
 use crate::money::Money;
-use crate::outcome::{Grant, Outcome};
+use crate::outcome::{Grant, Moved, Outcome};
 use crate::pool::{Claim, Pool};
 use crate::refusal::Refusal;
 use crate::rules::check_within;
@@ -79,12 +79,6 @@ struct AccountForm {
 struct KeyForm {
     key: KeyDigest,
     keep_until: Timestamp,
-    /// `None` if the key was used again since.
-    remembered: Option<RememberedForm>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct RememberedForm {
     fingerprint: u64,
     sequence: u64,
     decided_at: Timestamp,
@@ -116,14 +110,17 @@ struct EarlierForm {
 impl Snapshot {
     pub(crate) fn of(inventory: &Inventory) -> Snapshot {
         debug_assert_eq!(inventory.open_sequence(), inventory.sequence(), "a batch is open");
-        let bookings = bookings_in_order(inventory);
+        let accounts = inventory.customers().iter().filter(|(_, account)| {
+            // The others follow from the bookings.
+            account.contact.is_some() || account.latest != account.newest
+        });
         Snapshot {
             sequence: inventory.sequence(),
             clock: inventory.clock(),
             stock: inventory.stock().map(StockForm::of),
-            accounts: accounts_to_write(inventory, &bookings),
-            bookings,
-            customers: inventory.customers().len(),
+            bookings: inventory.bookings().cloned().collect(),
+            customers: inventory.customers().iter().len(),
+            accounts: accounts.map(|(_, account)| AccountForm::of(account)).collect(),
             keys: inventory.memory().queue().map(|entry| KeyForm::of(inventory, entry)).collect(),
         }
     }
@@ -154,36 +151,18 @@ impl Snapshot {
             inventory.restore_account(latest, contact);
         }
         let mut memory = Memory::with_capacity(self.keys.len());
-        for KeyForm { key, keep_until, remembered } in self.keys {
-            match remembered {
-                Some(remembered) => memory.remember(key, remembered.restore(&inventory, keep_until)?),
-                None => memory.queue_replaced(key, keep_until),
-            }
+        for key in self.keys {
+            memory.remember(key.restore(&inventory)?);
         }
         inventory.restore_memory(memory);
         Ok(inventory)
     }
 }
 
-/// All bookings in an order that depends on nothing but them. Accounts take the last one of a customer for the latest.
-fn bookings_in_order(inventory: &Inventory) -> Vec<Arc<Booking>> {
-    let mut bookings: Vec<Arc<Booking>> = inventory.bookings().cloned().collect();
-    bookings.sort_by_cached_key(|booking| (booking.created_at, booking.id));
-    bookings
-}
-
-fn accounts_to_write(inventory: &Inventory, bookings: &[Arc<Booking>]) -> Vec<AccountForm> {
-    let customers = inventory.customers().len();
-    let mut last: HashMap<&str, BookingId> = HashMap::with_capacity_and_hasher(customers, Default::default());
-    last.extend(bookings.iter().map(|booking| (&*booking.customer, booking.id)));
-    let mut accounts: Vec<AccountForm> = inventory
-        .customers()
-        .iter()
-        .filter(|(customer, account)| account.contact.is_some() || last[&***customer] != account.latest)
-        .map(|(_, account)| AccountForm { latest: account.latest, contact: account.contact.clone() })
-        .collect();
-    accounts.sort_unstable_by_key(|account| account.latest);
-    accounts
+impl AccountForm {
+    fn of(account: Account<'_>) -> AccountForm {
+        AccountForm { latest: account.latest, contact: account.contact.map(Box::from) }
+    }
 }
 
 /// Takes the seats of all bookings at once, in order: each row is measured once, not once a booking.
@@ -280,26 +259,25 @@ impl StockForm {
 }
 
 impl KeyForm {
-    fn of(inventory: &Inventory, entry: (KeyDigest, Timestamp, Option<&Remembered>)) -> KeyForm {
-        let (key, keep_until, remembered) = entry;
-        let remembered = remembered.map(|remembered| RememberedForm {
+    fn of(inventory: &Inventory, remembered: &Remembered) -> KeyForm {
+        KeyForm {
+            key: remembered.key,
+            keep_until: remembered.keep_until,
             fingerprint: remembered.fingerprint,
             sequence: remembered.sequence,
             decided_at: remembered.decided_at,
             answer: AnswerForm::of(inventory, &remembered.outcome),
-        });
-        KeyForm { key, keep_until, remembered }
+        }
     }
-}
 
-impl RememberedForm {
-    fn restore(self, inventory: &Inventory, keep_until: Timestamp) -> Result<Remembered, DecodeError> {
+    fn restore(self, inventory: &Inventory) -> Result<Remembered, DecodeError> {
         Ok(Remembered {
+            key: self.key,
             fingerprint: self.fingerprint,
             outcome: self.answer.restore(inventory)?,
             sequence: self.sequence,
             decided_at: self.decided_at,
-            keep_until,
+            keep_until: self.keep_until,
         })
     }
 }
@@ -315,8 +293,8 @@ impl AnswerForm {
                 Some(earlier) => AnswerForm::Earlier(earlier),
                 None => AnswerForm::Other(outcome.clone()),
             },
-            Outcome::Granted(Grant::Moved { booking, price_difference }) if is_unchanged(booking) => {
-                AnswerForm::Moved { booking: booking.id, price_difference: *price_difference }
+            Outcome::Granted(Grant::Moved(moved)) if is_unchanged(&moved.booking) => {
+                AnswerForm::Moved { booking: moved.booking.id, price_difference: moved.price_difference }
             }
             Outcome::Granted(_) | Outcome::Refused(_) => AnswerForm::Other(outcome.clone()),
         }
@@ -328,7 +306,8 @@ impl AnswerForm {
         Ok(Outcome::Granted(match self {
             AnswerForm::Booking(id) => Grant::Booking(Arc::clone(current(id)?)),
             AnswerForm::Moved { booking, price_difference } => {
-                Grant::Moved { booking: Arc::clone(current(booking)?), price_difference }
+                let booking = Arc::clone(current(booking)?);
+                Grant::Moved(Box::new(Moved { booking, price_difference }))
             }
             AnswerForm::Earlier(earlier) => {
                 Grant::Booking(Arc::new(earlier.restore(current(earlier.booking)?)))
@@ -344,7 +323,7 @@ impl EarlierForm {
         let earlier = EarlierForm {
             booking: answered.id,
             status: answered.status,
-            payment_reference: answered.payment_reference.clone(),
+            payment_reference: answered.payment_reference().cloned(),
             version: answered.version,
         };
         let current = inventory.booking(answered.id)?;
@@ -354,7 +333,7 @@ impl EarlierForm {
     fn restore(&self, current: &Booking) -> Booking {
         Booking {
             status: self.status,
-            payment_reference: self.payment_reference.clone(),
+            details: Details::of(self.payment_reference.clone(), current.metadata().cloned()),
             version: self.version,
             ..current.clone()
         }
@@ -440,7 +419,7 @@ fn check_booking(inventory: &Inventory, booking: &Booking) -> Result<(), DecodeE
             return Err(DecodeError::NotAnInventory("a booking of what is not for sale"));
         }
     }
-    ensure(booking.total_price == booking.units.total_price(), "a booking whose prices do not add up")
+    Ok(())
 }
 
 fn check_event_units(

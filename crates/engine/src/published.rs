@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use boxoffice_core::booking::Booking;
 use boxoffice_core::change::Change;
 use boxoffice_core::ids::BookingId;
+use boxoffice_core::index::Index;
 use boxoffice_core::inventory::Inventory;
 use boxoffice_core::time::Timestamp;
 use parking_lot::{Mutex, RwLock};
@@ -101,8 +102,10 @@ impl Entry {
         match published {
             Some(published) => published.advance(publication),
             // The first batch: the inventory was just created.
-            None => self
-                .show(State { stock: publication.stock, bookings: BookingsView::of(publication.bookings) }),
+            None => self.show(State {
+                stock: publication.stock,
+                bookings: BookingsView::of(publication.bookings.into_iter()),
+            }),
         }
     }
 
@@ -165,16 +168,29 @@ struct Recent {
     changes: usize,
 }
 
-/// Bookings by id and by customer.
+/// Bookings by id and by customer, in the order they were made.
 #[derive(Debug, Default)]
 pub(crate) struct BookingsView {
-    by_id: HashMap<BookingId, Arc<Booking>>,
-    by_customer: HashMap<Arc<str>, Vec<BookingId>>,
+    entries: Vec<Shown>,
+    ids: Index,
+    /// To the newest booking of each customer.
+    customers: Index,
+}
+
+#[derive(Debug)]
+struct Shown {
+    booking: Arc<Booking>,
+    /// The place of the customer's booking before this one; its own, if it is the first.
+    previous: u32,
 }
 
 impl BookingsView {
-    fn of(bookings: impl IntoIterator<Item = Arc<Booking>>) -> BookingsView {
-        let mut view = BookingsView::default();
+    fn of(bookings: impl ExactSizeIterator<Item = Arc<Booking>>) -> BookingsView {
+        let mut view = BookingsView {
+            entries: Vec::with_capacity(bookings.len()),
+            ids: Index::with_capacity(bookings.len()),
+            customers: Index::default(),
+        };
         for booking in bookings {
             view.put(booking);
         }
@@ -182,25 +198,48 @@ impl BookingsView {
     }
 
     fn put(&mut self, booking: Arc<Booking>) {
-        let customer = Arc::clone(&booking.customer);
-        let id = booking.id;
-        if self.by_id.insert(id, booking).is_none() {
-            self.by_customer.entry(customer).or_default().push(id);
+        if let Some(place) = self.place(booking.id) {
+            self.entries[place as usize].booking = booking;
+            return;
         }
+        let place = u32::try_from(self.entries.len()).expect("bookings are bounded");
+        let newest = self.newest(&booking.customer);
+        if let Some(newest) = newest {
+            self.customers.remove(&*booking.customer, newest);
+        }
+        self.customers.insert(&*booking.customer, place);
+        self.ids.insert(&booking.id, place);
+        self.entries.push(Shown { booking, previous: newest.unwrap_or(place) });
     }
 
     pub(crate) fn get(&self, id: BookingId) -> Option<&Arc<Booking>> {
-        self.by_id.get(&id)
+        self.place(id).map(|place| self.at(place))
     }
 
     /// A customer's bookings, newest first.
     pub(crate) fn of_customer(&self, customer: &str) -> impl Iterator<Item = &Arc<Booking>> {
-        self.by_customer.get(customer).into_iter().flatten().rev().map(|id| &self.by_id[id])
+        let places = std::iter::successors(self.newest(customer), |&place| {
+            let previous = self.entries[place as usize].previous;
+            (previous != place).then_some(previous)
+        });
+        places.map(|place| self.at(place))
     }
 
-    /// All bookings, in no order.
+    /// All bookings in the order they were made.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Booking>> {
-        self.by_id.values()
+        self.entries.iter().map(|entry| &entry.booking)
+    }
+
+    fn at(&self, place: u32) -> &Arc<Booking> {
+        &self.entries[place as usize].booking
+    }
+
+    fn place(&self, id: BookingId) -> Option<u32> {
+        self.ids.find(&id, |place| self.at(place).id == id)
+    }
+
+    fn newest(&self, customer: &str) -> Option<u32> {
+        self.customers.find(customer, |place| *self.at(place).customer == *customer)
     }
 }
 

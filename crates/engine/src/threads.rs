@@ -75,6 +75,7 @@ pub(crate) struct Shared {
 impl Shared {
     /// Stops everything without another commit. The first reason counts.
     pub(crate) fn stop(&self, reason: StopReason) {
+        self.shards.iter().for_each(Inbox::close);
         let first = self.stopped.send_if_modified(|stopped| {
             let first = stopped.is_none();
             if first {
@@ -85,10 +86,7 @@ impl Shared {
         if first && let Some(reason) = &*self.stopped.borrow() {
             tracing::error!(%reason, "the engine stops");
         }
-        for inbox in &self.shards {
-            inbox.close();
-            inbox.tell(Input::GiveUp);
-        }
+        self.shards.iter().for_each(|inbox| inbox.tell(Input::GiveUp));
         self.sealed.close();
         self.errands.close();
         self.snapshots.close();
@@ -118,7 +116,7 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
     let inbox = &shared.shards[index];
     let mut inputs = Vec::new();
     let mut waiting = std::collections::VecDeque::new();
-    let mut closing = false;
+    let (mut closing, mut giving_up) = (false, false);
     loop {
         let ready = !waiting.is_empty() && !shard.is_full();
         let until = if ready {
@@ -138,12 +136,13 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
                 Input::Settled(settled) => shard.committed(now, &settled.through, settled.fenced),
                 Input::Snapshotted(number, written) => shard.snapshotted(number, written),
                 Input::Close => closing = true,
-                Input::GiveUp => {
-                    shard.give_up(&SubmitError::Stopped);
-                    refuse_what_waits(waiting, inbox);
-                    return;
-                }
+                Input::GiveUp => giving_up = true,
             }
+        }
+        if giving_up {
+            shard.give_up(&SubmitError::Stopped);
+            refuse_what_waits(waiting, inbox);
+            return;
         }
         while !shard.is_full()
             && let Some(request) = waiting.pop_front()

@@ -235,7 +235,7 @@ impl ShopView {
     }
 }
 
-/// Which parts of an inventory a batch touched. The lists are in order and name nothing twice.
+/// Which parts of an inventory a batch touched. The lists of stock are in order and name nothing twice.
 #[derive(Debug, Default)]
 pub(crate) struct Touched {
     terms: bool,
@@ -245,7 +245,7 @@ pub(crate) struct Touched {
     rows: Vec<(u16, u16)>,
     slots: Vec<SlotId>,
     boxes: Vec<u32>,
-    /// Every booking that changed.
+    /// Every booking that changed, once for each change, in the order of the changes.
     pub(crate) bookings: Vec<BookingId>,
 }
 
@@ -256,7 +256,6 @@ impl Touched {
         for change in changes {
             touched.note(change);
         }
-        tidy(&mut touched.bookings);
         for index in 0..touched.bookings.len() {
             let booking = inventory.booking(touched.bookings[index]).expect("bookings are never removed");
             // Units that it had before, within the batch, were noted with the change that took them away.

@@ -45,7 +45,7 @@ fn tell(inventory: &mut Inventory, now: Timestamp, story: &str, action: Action) 
             println!(
                 "  granted: {} seats for {} TWD, code {}",
                 booking.units.quantity(),
-                booking.total_price.0,
+                booking.total_price().0,
                 booking.redeem_code
             );
         }

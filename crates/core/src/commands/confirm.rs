@@ -40,7 +40,11 @@ impl Confirm {
         let booking = inventory.find_booking(self.booking)?;
         let reply = Reply::Booking(self.booking);
         let may_confirm = || {
-            if self.free_only && booking.total_price > Money::ZERO { Err(Refusal::Forbidden) } else { Ok(()) }
+            if self.free_only && booking.total_price() > Money::ZERO {
+                Err(Refusal::Forbidden)
+            } else {
+                Ok(())
+            }
         };
         match booking.status {
             Status::OnHold { .. } => {
@@ -48,7 +52,7 @@ impl Confirm {
                 let payment_reference = self.payment_reference.clone();
                 Ok(Decision::one(Change::Confirmed { booking: self.booking, payment_reference }, reply))
             }
-            Status::Confirmed { .. } if booking.payment_reference == self.payment_reference => {
+            Status::Confirmed { .. } if booking.payment_reference() == self.payment_reference.as_ref() => {
                 Ok(Decision::nothing(reply))
             }
             Status::Confirmed { .. } => Err(Refusal::AlreadyConfirmed),
@@ -159,7 +163,10 @@ pub(crate) mod tests {
         let sellout = scene.inventory.event().unwrap().sellout;
         assert_eq!((sellout.first_sale_at, sellout.sold_out_at), (Some(second(899)), None));
         let booking = scene.inventory.booking(id("b1")).unwrap();
-        assert_eq!((booking.payment_reference.as_deref(), booking.version), (Some("pay-1"), 2));
+        assert_eq!(
+            (booking.payment_reference().map(|reference| &**reference), booking.version),
+            (Some("pay-1"), 2)
+        );
         assert_eq!(booking.status, Status::Confirmed { confirmed_at: second(899) });
         scene.row(confirm("b1").reference("pay-1"), "confirmed A-1 1-1,1-2 for 2000");
         assert_eq!(scene.inventory.booking(id("b1")).unwrap().version, 2);
@@ -202,7 +209,10 @@ pub(crate) mod tests {
         scene.at(901).row(confirm("b1").reference("pay-1"), &format!("confirmed {all}"));
         scene.shows("A-1 ss.\nA-2 ....\nB-1 s.\nstanding 0h 2s");
         let booking = scene.inventory.booking(id("b1")).unwrap();
-        assert_eq!((booking.payment_reference.as_deref(), booking.version), (Some("pay-1"), 3));
+        assert_eq!(
+            (booking.payment_reference().map(|reference| &**reference), booking.version),
+            (Some("pay-1"), 3)
+        );
         scene.row(confirm("b1").reference("pay-1"), &format!("confirmed {all}"));
         scene.row(cancel("b1"), &format!("cancelled {all}"));
         let mut reached = scene.reached;
@@ -233,7 +243,6 @@ pub(crate) mod tests {
             "confirmed A-2 1-1,1-2 B-1 1-1 + standing x1 for 4500",
         );
         let booking = scene.inventory.booking(id("b1")).unwrap();
-        assert_eq!(booking.units.total_price(), booking.total_price, "each seat keeps its old price");
         assert_ne!(booking.redeem_code, code("b1"), "its code has another owner now");
         scene.shows("A-1 .h.\nA-2 ss..\nB-1 s.\nstanding 0h 1s");
         reached.refusals.extend(scene.reached.refusals);

@@ -4,10 +4,10 @@ use crate::change::Change;
 use crate::inventory::Inventory;
 use crate::time::Timestamp;
 
-/// The changes that end every hold that is over, in the order in which they ended. Applied ahead of every command,
-/// so that the command `Expire` itself has nothing left to do.
-pub(crate) fn due(inventory: &Inventory, now: Timestamp) -> Vec<Change> {
-    inventory.due(now).map(|booking| Change::Expired { booking }).collect()
+/// The change that ends the hold that was over first, as long as there is one. Applied ahead of every command, until
+/// none is left, so that the command `Expire` itself has nothing to do.
+pub(crate) fn first_due(inventory: &Inventory, now: Timestamp) -> Option<Change> {
+    inventory.first_due(now).map(|booking| Change::Expired { booking })
 }
 
 #[cfg(test)]

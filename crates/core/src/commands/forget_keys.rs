@@ -54,7 +54,7 @@ pub(crate) mod tests {
         scene.row(keyed("k1", 2, book("b4", "ann").best(2)), "again: on hold A-1 1-1,1-2 for 2000 until 150");
         scene.at(110).row(Action::ForgetKeys, "done");
         assert_eq!(scene.inventory.memory().len(), 1);
-        assert_eq!(scene.inventory.next_deadlines().keys, Some(second(150)));
+        assert_eq!(scene.inventory.next_deadlines().keys, Some(second(200)));
 
         // An answer is kept at least as long as those before it, so that they are forgotten in order.
         let mut patch = crate::commands::PatchEvent::default();

@@ -63,7 +63,7 @@ impl Move {
                 return Err(Refusal::NotMovable);
             }
         };
-        let price_difference = units.total_price().minus(booking.total_price);
+        let price_difference = units.total_price().minus(booking.total_price());
         if self.free_only && booking.claim() == Some(Claim::Sold) && price_difference > Money::ZERO {
             return Err(Refusal::Forbidden);
         }

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use super::{Inventory, Stock};
 use crate::booking::{Booking, Status, Units};
-use crate::customers::Customers;
+use crate::bookings::Bookings;
 use crate::ids::BookingId;
-use crate::map::HashMap;
 use crate::memory::Memory;
 use crate::schedule::TicketUse;
 use crate::time::Timestamp;
@@ -21,15 +20,8 @@ impl Inventory {
         bookings: usize,
         customers: usize,
     ) -> Inventory {
-        Inventory {
-            sequence,
-            clock,
-            stock,
-            bookings: HashMap::with_capacity_and_hasher(bookings, Default::default()),
-            codes: HashMap::with_capacity_and_hasher(bookings, Default::default()),
-            customers: Customers::with_capacity(customers),
-            ..Inventory::default()
-        }
+        let bookings = Bookings::with_capacity(bookings, customers);
+        Inventory { sequence, clock, stock, bookings, ..Inventory::default() }
     }
 
     /// Enters a booking as it is, and takes what it claims beside seats.
@@ -40,24 +32,20 @@ impl Inventory {
             (Units::Event { .. } | Units::Slot { .. } | Units::Box { .. }, None) => {}
         }
         match booking.status {
-            Status::OnHold { .. } | Status::Confirmed { .. } => self.enter(booking),
+            Status::OnHold { .. } | Status::Confirmed { .. } => {
+                self.set_ticket_uses(&booking, Some(TicketUse::Reserved(booking.id)));
+            }
             Status::Redeemed { .. } => {
-                self.customers.add(&booking);
-                self.customers.redeem(&booking);
                 self.set_ticket_uses(&booking, Some(TicketUse::Used(booking.id)));
-                self.bookings.insert(booking.id, booking);
             }
-            Status::Cancelled { .. } | Status::Expired { .. } => {
-                self.customers.add(&booking);
-                self.customers.remove(&booking);
-                self.bookings.insert(booking.id, booking);
-            }
+            Status::Cancelled { .. } | Status::Expired { .. } => {}
         }
+        self.bookings.add(booking);
     }
 
     /// Sets what the bookings do not tell of the customer who made this one last.
     pub(crate) fn restore_account(&mut self, latest: BookingId, contact: Option<Box<[u8]>>) {
-        self.customers.restore(&self.bookings[&latest].customer, latest, contact);
+        self.bookings.restore_account(latest, contact);
     }
 
     pub(crate) fn restore_memory(&mut self, memory: Memory) {

@@ -57,12 +57,29 @@ fn longest_run_of_word(word: u64) -> u32 {
 /// Marks every position at which `quantity` free seats start.
 pub(crate) fn starts(words: &[u64], quantity: u32) -> RowBits {
     let mut bits = [0; ROW_WORDS_MAX];
+    if let [word] = words {
+        bits[0] = starts_in_word(*word, quantity);
+        return bits;
+    }
     bits[..words.len()].copy_from_slice(words);
     let mut length = 1;
     while length < quantity {
         let step = length.min(quantity - length);
         bits = both(&bits, &towards_left(&bits[..words.len()], step as usize));
         length += step;
+    }
+    bits
+}
+
+fn starts_in_word(word: u64, quantity: u32) -> u64 {
+    let mut bits = word;
+    let mut missing = quantity - 1;
+    let mut step = 1;
+    while missing > 0 && bits != 0 {
+        step = missing.min(step);
+        bits &= bits.checked_shr(step).unwrap_or(0);
+        missing -= step;
+        step *= 2;
     }
     bits
 }

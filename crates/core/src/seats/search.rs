@@ -205,27 +205,28 @@ fn run_in_row(
 
 /// `quantity` seats from the largest runs of a range of rows, ties by row then seat, the last run from its left.
 ///
-/// Best-first over the tree of longest runs: a part of the hall is opened only when no run found so far is as long
+/// Where the rows with the very longest runs are enough, as in most halls that are nearly full, they are all it takes.
+/// Else best-first over the tree of longest runs: a part of the hall is opened only when no run found so far is as long
 /// as its longest, so the cost follows what is taken and not what is there.
 fn largest_runs(map: &SeatMap, rows: Range<usize>, quantity: u32) -> Vec<Seat> {
-    let mut parts: BinaryHeap<Part> = map.longest_runs.cover(rows).into_iter().map(Part::of).collect();
     let mut seats = Vec::with_capacity(quantity as usize);
+    let longest = map.longest_runs.largest(rows.clone());
+    let mut from = rows.start;
+    while let Some(hall_row) = map.longest_runs.first_at_least(from..rows.end, longest) {
+        take_runs(map, hall_row, longest, quantity, &mut seats);
+        if seats.len() == quantity as usize {
+            return seats;
+        }
+        from = hall_row + 1;
+    }
+    seats.clear();
+    let mut parts: BinaryHeap<Part> = map.longest_runs.cover(rows).into_iter().map(Part::of).collect();
     while let Some(part) = parts.pop() {
         if let Some(children) = map.longest_runs.children(&part.node) {
             parts.extend(children.map(Part::of));
             continue;
         }
-        let (subsection, row) = map.locate(part.node.first_index);
-        let words = map.row_words(subsection, row);
-        let mut next_longest = 0;
-        for (start, length) in row::runs(words) {
-            if length == part.longest {
-                let missing = quantity - u32::try_from(seats.len()).expect("quantities are bounded");
-                seats.extend(seats_from(subsection, row, start, length.min(missing)));
-            } else if length < part.longest {
-                next_longest = next_longest.max(length);
-            }
-        }
+        let next_longest = take_runs(map, part.node.first_index, part.longest, quantity, &mut seats);
         if seats.len() == quantity as usize {
             break;
         }
@@ -235,6 +236,21 @@ fn largest_runs(map: &SeatMap, rows: Range<usize>, quantity: u32) -> Vec<Seat> {
     }
     seats.sort_unstable();
     seats
+}
+
+/// Takes the runs of exactly `length` seats of a row until there are `quantity` seats; returns the next shorter length.
+fn take_runs(map: &SeatMap, hall_row: usize, length: u32, quantity: u32, seats: &mut Vec<Seat>) -> u32 {
+    let (subsection, row) = map.locate(hall_row);
+    let mut next_longest = 0;
+    for (start, found) in row::runs(map.row_words(subsection, row)) {
+        if found == length {
+            let missing = quantity - u32::try_from(seats.len()).expect("quantities are bounded");
+            seats.extend(seats_from(subsection, row, start, length.min(missing)));
+        } else if found < length {
+            next_longest = next_longest.max(found);
+        }
+    }
+    next_longest
 }
 
 /// A part of the hall and the longest run that is still to be taken from it.

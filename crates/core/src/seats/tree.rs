@@ -89,6 +89,18 @@ impl MaxTree {
         Some(node - self.leaves).filter(|&index| index >= range.start)
     }
 
+    /// The largest value in the range; zero if it is empty.
+    pub(crate) fn largest(&self, range: Range<usize>) -> u32 {
+        let mut largest = 0;
+        let (mut low, mut high) = (self.leaves + range.start, self.leaves + range.end);
+        while low < high {
+            largest = largest.max(self.nodes[low]).max(self.nodes[high - 1]);
+            low = low.div_ceil(2);
+            high /= 2;
+        }
+        largest
+    }
+
     /// The fewest nodes that cover exactly the range.
     pub(crate) fn cover(&self, range: Range<usize>) -> Vec<Node> {
         let mut cover = Vec::new();
@@ -146,11 +158,17 @@ mod tests {
             for start in 0..=length {
                 for end in start..=length {
                     assert_eq!(tree.sum(start..end), values[start..end].iter().sum::<u32>());
+                    let largest = values[start..end].iter().max().copied();
+                    assert_eq!(
+                        tree.largest(start..end),
+                        largest.unwrap_or(0),
+                        "{start}..{end} of {values:?}"
+                    );
                     let mut covered: Vec<Node> = tree.cover(start..end);
                     covered.sort_by_key(|node| node.first_index);
                     assert_eq!(
                         covered.iter().map(|node| node.largest).max(),
-                        values[start..end].iter().max().copied(),
+                        largest,
                         "{start}..{end} of {values:?}"
                     );
                     for value in 1..=5 {

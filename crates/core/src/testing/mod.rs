@@ -137,8 +137,8 @@ impl Scene {
         let words = match &applied.outcome {
             Outcome::Refused(refusal) => self.refusal_words(refusal),
             Outcome::Granted(Grant::Booking(booking)) => self.booking_words(booking),
-            Outcome::Granted(Grant::Moved { booking, price_difference }) => {
-                format!("{}, {:+}", self.booking_words(booking), price_difference.0)
+            Outcome::Granted(Grant::Moved(moved)) => {
+                format!("{}, {:+}", self.booking_words(&moved.booking), moved.price_difference.0)
             }
             Outcome::Granted(Grant::Inventory(summary)) => summary_words(summary),
             Outcome::Granted(Grant::Slot(slot)) => {
@@ -168,7 +168,7 @@ impl Scene {
     fn booking_words(&self, booking: &Booking) -> String {
         let since = |moment: Timestamp| (moment.0 - START.0) / 1_000;
         let units = self.units_words(&booking.units);
-        let price = booking.total_price.0;
+        let price = booking.total_price().0;
         match booking.status {
             Status::OnHold { expires_at } => {
                 format!("on hold {units} for {price} until {}", since(expires_at))

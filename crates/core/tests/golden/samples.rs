@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use boxoffice_core::booking::{AreaClaim, Booking, SeatClaim, Status, Units};
+use boxoffice_core::booking::{AreaClaim, Booking, Details, SeatClaim, Status, Units};
 use boxoffice_core::change::{BoxProperties, Change};
 use boxoffice_core::command::{Action, Command, Idempotency};
 use boxoffice_core::commands::{
@@ -302,13 +302,11 @@ fn booking(status: Status, units: Units) -> Arc<Booking> {
         id: BOOKING,
         customer: "ann".into(),
         status,
-        total_price: units.total_price(),
         units,
         redeem_code: RedeemCode::from_random(9),
         created_by: Actor(300),
         created_at: MOMENT,
-        payment_reference: Some("pay-1".into()),
-        metadata: Some([7].as_slice().into()),
+        details: Details::of(Some("pay-1".into()), Some([7].as_slice().into())),
         version: 1,
     })
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::Decision;
-use crate::booking::{Booking, Status, Units};
+use crate::booking::{Booking, Details, Status, Units};
 use crate::change::Change;
 use crate::ids::{Actor, BookingId, RedeemCode, check_text};
 use crate::inventory::Inventory;
@@ -123,13 +123,11 @@ impl Book {
             id: self.id,
             customer: Arc::clone(&self.customer),
             status,
-            total_price: units.total_price(),
             units,
             redeem_code: inventory.free_code(self.redeem_code),
             created_by: by,
             created_at: now,
-            payment_reference: None,
-            metadata: self.metadata.clone(),
+            details: Details::of(None, self.metadata.clone()),
             version: 1,
         };
         let mut decision = Decision::one(Change::Booked(Arc::new(booking)), Reply::Booking(self.id));

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use boxoffice_core::booking::{AreaClaim, Booking, SeatClaim, Status, Units};
+use boxoffice_core::booking::{AreaClaim, Booking, Details, SeatClaim, Status, Units};
 use boxoffice_core::commands::{
     AreaWish, BestAvailable, Book, Cancel, Confirm, Destination, Extend, Move, Redeem, SeatWish, Want,
 };
 use boxoffice_core::ids::{Actor, BookingId, RedeemCode};
 use boxoffice_core::money::Money;
-use boxoffice_core::outcome::Grant;
+use boxoffice_core::outcome::{Grant, Moved};
 use boxoffice_core::refusal::Refusal;
 use boxoffice_core::rules::{InventoryStatus, LatePayment};
 use boxoffice_core::seats::Seat;
@@ -48,17 +48,18 @@ fn price_of(units: &Units) -> Money {
 }
 
 impl Model {
-    /// Ends every hold that is over, in the order in which they ended.
+    /// Ends every hold that is over, in the order in which they ended; those that ended together in the order they
+    /// were made.
     pub(super) fn expire(&mut self, now: Timestamp) -> Vec<BookingId> {
         let mut over: Vec<(Timestamp, BookingId)> = Vec::new();
-        for booking in self.bookings.values() {
+        for booking in self.booking_order.iter().map(|id| &self.bookings[id]) {
             if let Status::OnHold { expires_at } = booking.status
                 && expires_at <= now
             {
                 over.push((expires_at, booking.id));
             }
         }
-        over.sort();
+        over.sort_by_key(|&(expires_at, _)| expires_at);
         for &(expires_at, id) in &over {
             self.free(id);
             self.restate(id, Status::Expired { expires_at });
@@ -94,12 +95,10 @@ impl Model {
             id: book.id,
             customer: Arc::clone(&book.customer),
             status,
-            total_price: price_of(&units),
             redeem_code: self.free_code(book.redeem_code),
             created_by: by,
             created_at: now,
-            payment_reference: None,
-            metadata: book.metadata.clone(),
+            details: Details::of(None, book.metadata.clone()),
             version: 1,
             units,
         };
@@ -205,15 +204,15 @@ impl Model {
             form::check_text(reference, 500)?;
         }
         let booking = self.find(confirm.booking)?;
-        let owing = confirm.free_only && booking.total_price.0 > 0;
+        let owing = confirm.free_only && price_of(&booking.units).0 > 0;
         match booking.status {
             Status::OnHold { .. } | Status::Expired { .. } if owing => return refuse(Refusal::Forbidden),
             Status::OnHold { .. } => {
-                let booking = self.restate(confirm.booking, Status::Confirmed { confirmed_at: now });
-                booking.payment_reference.clone_from(&confirm.payment_reference);
+                let paid = self.restate(confirm.booking, Status::Confirmed { confirmed_at: now });
+                paid.details = Details::of(confirm.payment_reference.clone(), booking.metadata().cloned());
             }
             Status::Confirmed { .. } => {
-                let same = booking.payment_reference == confirm.payment_reference;
+                let same = booking.payment_reference() == confirm.payment_reference.as_ref();
                 refuse_if(!same, Refusal::AlreadyConfirmed)?;
             }
             Status::Cancelled { .. } | Status::Redeemed { .. } => return refuse(Refusal::NotConfirmable),
@@ -233,7 +232,7 @@ impl Model {
                     status: Status::Confirmed { confirmed_at: now },
                     units,
                     redeem_code,
-                    payment_reference: confirm.payment_reference.clone(),
+                    details: Details::of(confirm.payment_reference.clone(), booking.metadata().cloned()),
                     version: booking.version + 1,
                     ..booking
                 });
@@ -363,17 +362,18 @@ impl Model {
             }
             _ => return refuse(Refusal::NotMovable),
         };
-        let price_difference = Money(price_of(&units).0 - booking.total_price.0);
+        let price_difference = Money(price_of(&units).0 - price_of(&booking.units).0);
         let paid = matches!(booking.status, Status::Confirmed { .. });
         refuse_if(moving.free_only && paid && price_difference.0 > 0, Refusal::Forbidden)?;
         if units != booking.units {
             self.free(moving.booking);
             self.give(&units, moving.booking);
             let version = booking.version + 1;
-            let moved = Booking { total_price: price_of(&units), units, version, ..booking };
+            let moved = Booking { units, version, ..booking };
             self.bookings.insert(moving.booking, moved);
         }
-        Ok(Grant::Moved { booking: Arc::new(self.bookings[&moving.booking].clone()), price_difference })
+        let booking = Arc::new(self.bookings[&moving.booking].clone());
+        Ok(Grant::Moved(Box::new(Moved { booking, price_difference })))
     }
 
     fn other_seats(&self, hall: &Hall, count: usize, to: &Destination) -> Decided<Vec<Seat>> {
