@@ -171,23 +171,19 @@ struct Recent {
 /// Bookings by id and by customer, in the order they were made.
 #[derive(Debug, Default)]
 pub(crate) struct BookingsView {
-    entries: Vec<Shown>,
+    bookings: Vec<Arc<Booking>>,
+    /// Of each booking, the place of the customer's booking before it; its own, if it is the first.
+    previous: Vec<u32>,
     ids: Index,
     /// To the newest booking of each customer.
     customers: Index,
 }
 
-#[derive(Debug)]
-struct Shown {
-    booking: Arc<Booking>,
-    /// The place of the customer's booking before this one; its own, if it is the first.
-    previous: u32,
-}
-
 impl BookingsView {
     fn of(bookings: impl ExactSizeIterator<Item = Arc<Booking>>) -> BookingsView {
         let mut view = BookingsView {
-            entries: Vec::with_capacity(bookings.len()),
+            bookings: Vec::with_capacity(bookings.len()),
+            previous: Vec::with_capacity(bookings.len()),
             ids: Index::with_capacity(bookings.len()),
             customers: Index::default(),
         };
@@ -199,17 +195,18 @@ impl BookingsView {
 
     fn put(&mut self, booking: Arc<Booking>) {
         if let Some(place) = self.place(booking.id) {
-            self.entries[place as usize].booking = booking;
+            self.bookings[place as usize] = booking;
             return;
         }
-        let place = u32::try_from(self.entries.len()).expect("bookings are bounded");
+        let place = u32::try_from(self.bookings.len()).expect("bookings are bounded");
         let newest = self.newest(&booking.customer);
         if let Some(newest) = newest {
             self.customers.remove(&*booking.customer, newest);
         }
         self.customers.insert(&*booking.customer, place);
         self.ids.insert(&booking.id, place);
-        self.entries.push(Shown { booking, previous: newest.unwrap_or(place) });
+        self.bookings.push(booking);
+        self.previous.push(newest.unwrap_or(place));
     }
 
     pub(crate) fn get(&self, id: BookingId) -> Option<&Arc<Booking>> {
@@ -219,7 +216,7 @@ impl BookingsView {
     /// A customer's bookings, newest first.
     pub(crate) fn of_customer(&self, customer: &str) -> impl Iterator<Item = &Arc<Booking>> {
         let places = std::iter::successors(self.newest(customer), |&place| {
-            let previous = self.entries[place as usize].previous;
+            let previous = self.previous[place as usize];
             (previous != place).then_some(previous)
         });
         places.map(|place| self.at(place))
@@ -227,11 +224,11 @@ impl BookingsView {
 
     /// All bookings in the order they were made.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Booking>> {
-        self.entries.iter().map(|entry| &entry.booking)
+        self.bookings.iter()
     }
 
     fn at(&self, place: u32) -> &Arc<Booking> {
-        &self.entries[place as usize].booking
+        &self.bookings[place as usize]
     }
 
     fn place(&self, id: BookingId) -> Option<u32> {
