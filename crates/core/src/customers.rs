@@ -51,7 +51,7 @@ impl<'a> Customers<'a> {
         Account {
             active_bookings: counts.active_bookings,
             units: counts.units,
-            latest: self.bookings.at(counts.latest).id,
+            latest: self.bookings.at(accounts.latest(account)).id,
             newest: self.bookings.at(counts.newest).id,
             contact: accounts.contacts.get(&account).map(|contact| &**contact),
         }
@@ -65,21 +65,21 @@ pub(crate) struct Accounts {
     names: Index,
     /// By the place of the account. Few customers leave one.
     contacts: HashMap<u32, Box<[u8]>>,
+    /// By the place of the account, the place of the booking that came back to life after the newest was made.
+    revived: HashMap<u32, u32>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Counts {
     /// The place of the booking that was made last.
     pub(crate) newest: u32,
-    /// The place of the booking that was made, or came back to life, last.
-    latest: u32,
     active_bookings: u32,
     units: u64,
 }
 
 impl PartialEq for Accounts {
     fn eq(&self, other: &Accounts) -> bool {
-        self.list == other.list && self.contacts == other.contacts
+        self.list == other.list && self.contacts == other.contacts && self.revived == other.revived
     }
 }
 
@@ -89,12 +89,13 @@ impl Accounts {
             list: Vec::with_capacity(customers),
             names: Index::with_capacity(customers),
             contacts: HashMap::default(),
+            revived: HashMap::default(),
         }
     }
 
     /// Sets what the bookings of a snapshot do not tell.
     pub(crate) fn restore(&mut self, account: u32, latest: u32, contact: Option<Box<[u8]>>) {
-        self.list[account as usize].latest = latest;
+        self.set_latest(account, latest);
         self.set_contact(account, contact);
     }
 
@@ -111,7 +112,7 @@ impl Accounts {
     pub(crate) fn open(&mut self, name: &str, first: u32) -> u32 {
         let account = u32::try_from(self.list.len()).expect("bookings are bounded");
         self.names.insert(name, account);
-        self.list.push(Counts { newest: first, latest: first, active_bookings: 0, units: 0 });
+        self.list.push(Counts { newest: first, active_bookings: 0, units: 0 });
         account
     }
 
@@ -133,7 +134,20 @@ impl Accounts {
         counts.active_bookings += active;
         counts.units += units;
         if old.is_none_or(|old| old.claim().is_none()) {
-            counts.latest = place;
+            self.set_latest(account, place);
+        }
+    }
+
+    /// The place of the booking that was made, or came back to life, last.
+    fn latest(&self, account: u32) -> u32 {
+        self.revived.get(&account).copied().unwrap_or(self.at(account).newest)
+    }
+
+    fn set_latest(&mut self, account: u32, place: u32) {
+        if place != self.at(account).newest {
+            self.revived.insert(account, place);
+        } else if !self.revived.is_empty() {
+            self.revived.remove(&account);
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use crate::index::Index;
+use crate::index::{Index, PLACES};
 use crate::outcome::Outcome;
 use crate::time::Timestamp;
 
@@ -34,8 +34,8 @@ pub struct Remembered {
 pub struct Memory {
     /// In order of time: an answer is kept at least as long as those before it.
     queue: VecDeque<Remembered>,
-    /// To the number of a key's last answer, counted from the first that was ever given and wrapping around: far fewer
-    /// are kept at one time than a `u32` can tell apart.
+    /// To the number of a key's last answer, counted from the first that was ever given and wrapping around at
+    /// [`PLACES`]: fewer are kept at one time.
     numbers: Index,
     /// The number of the first answer in the queue.
     first: u32,
@@ -99,7 +99,7 @@ impl Memory {
             self.numbers.remove(&remembered.key, number);
         }
         let waiting = u32::try_from(self.queue.len()).expect("keys are bounded");
-        self.numbers.insert(&remembered.key, self.first.wrapping_add(waiting));
+        self.numbers.insert(&remembered.key, (self.first + waiting) % PLACES);
         self.queue.push_back(remembered);
     }
 
@@ -111,7 +111,7 @@ impl Memory {
             // The key may have been used again since: then it leads to another number.
             self.numbers.remove(&first.key, self.first);
             self.queue.pop_front();
-            self.first = self.first.wrapping_add(1);
+            self.first = (self.first + 1) % PLACES;
         }
     }
 
@@ -120,6 +120,6 @@ impl Memory {
     }
 
     fn at(&self, number: u32) -> &Remembered {
-        &self.queue[number.wrapping_sub(self.first) as usize]
+        &self.queue[((number + PLACES - self.first) % PLACES) as usize]
     }
 }

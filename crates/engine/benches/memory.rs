@@ -48,25 +48,30 @@ async fn main() {
         }
     }
     // A snapshot that is being made has a copy of its own.
-    let mut live = ALLOCATOR.allocated();
-    loop {
-        tokio::time::sleep(Duration::from_millis(500)).await;
-        let now = ALLOCATOR.allocated();
-        if now == live {
-            break;
-        }
-        live = now;
-    }
+    let live = allocated_at_rest().await;
     let mut now = NOW.plus_seconds(60);
     while engine.in_memory() > 0 {
         clock.set(now);
         now = now.plus_seconds(1);
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    let bytes = (live - ALLOCATOR.allocated()) as u64;
+    let bytes = (live - allocated_at_rest().await) as u64;
     println!("{} bytes a booking in writer and views (under {BYTES_PER_BOOKING_MAX})", bytes / BOOKINGS);
     println!("idle: {} MiB left memory with the inventory", bytes >> 20);
     engine.close().expect("a clean end");
+}
+
+/// What is allocated once nothing changes any more.
+async fn allocated_at_rest() -> usize {
+    let mut last = ALLOCATOR.allocated();
+    loop {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let now = ALLOCATOR.allocated();
+        if now == last {
+            return now;
+        }
+        last = now;
+    }
 }
 
 async fn create_hall(engine: &Engine) -> InventoryNumber {

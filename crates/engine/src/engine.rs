@@ -97,7 +97,7 @@ impl Engine {
             store,
             shards: (0..count).map(|_| Inbox::new(QUEUE_COMMANDS_MAX)).collect(),
             sealed: Inbox::new(count),
-            errands: Inbox::new(0),
+            errands: Inbox::new(QUEUE_COMMANDS_MAX),
             snapshots: Inbox::new(0),
             retention: settings.retention,
             stopped: watch::Sender::new(None),
@@ -198,13 +198,27 @@ impl Engine {
         Ok(booking.map(|booking| (number, booking)))
     }
 
-    /// A customer's bookings in an inventory, newest first.
+    /// A customer's bookings in an inventory, newest first, as of its last commit.
+    ///
+    /// The writer keeps the list of each customer's bookings and tells their ids; what they are is read here, so that
+    /// nothing is shown that is not committed.
     pub async fn bookings_of(
         &self,
         inventory: InventoryNumber,
         customer: &str,
     ) -> Result<Vec<Arc<Booking>>, SubmitError> {
-        self.look(inventory, |state| state.bookings.of_customer(customer).cloned().collect()).await
+        let published = self.published(inventory).await?;
+        let (sender, receiver) = oneshot::channel();
+        let ids = match self.inbox(inventory)?.offer(Input::BookingsOf(inventory, customer.into(), sender)) {
+            Ok(()) => receiver.await.ok(),
+            Err(Rejected::Full(_)) => return Err(SubmitError::overloaded()),
+            Err(Rejected::Closed(_)) => None,
+        };
+        Ok(published.read(self.now(), |state| match ids {
+            Some(ids) => ids.into_iter().filter_map(|id| state.bookings.get(id).cloned()).collect(),
+            // The writer has stopped; what is committed can still be read, if slowly.
+            None => state.bookings.iter().rev().filter(|it| *it.customer == *customer).cloned().collect(),
+        }))
     }
 
     /// All bookings of an inventory, in the order they were made, and as of which sequence.
@@ -280,6 +294,11 @@ impl Engine {
         }
     }
 
+    fn inbox(&self, inventory: InventoryNumber) -> Result<&Inbox<Input>, SubmitError> {
+        let shards = &self.running.shared.shards;
+        Ok(&shards[shard_of(self.entry(inventory)?.route, shards.len())])
+    }
+
     async fn look<R>(
         &self,
         inventory: InventoryNumber,
@@ -297,9 +316,7 @@ impl Engine {
                 return Ok(published);
             }
             let (sender, receiver) = oneshot::channel();
-            let shards = &self.running.shared.shards;
-            let inbox = &shards[shard_of(entry.route, shards.len())];
-            match inbox.offer(Input::Show(inventory, sender)) {
+            match self.inbox(inventory)?.offer(Input::Show(inventory, sender)) {
                 Ok(()) => receiver.await.unwrap_or(Err(SubmitError::Stopped))?,
                 Err(Rejected::Full(_)) => return Err(SubmitError::overloaded()),
                 Err(Rejected::Closed(_)) => return Err(SubmitError::Stopped),

@@ -65,6 +65,7 @@ impl<T> Inbox<T> {
     }
 
     /// Puts something in whether there is room or not: for messages whose number is bounded elsewhere.
+    /// Nothing may wait for an answer to one: the taker may have ended.
     pub(crate) fn tell(&self, item: T) {
         self.state.lock().told.push(item);
         self.wake.notify_one();
@@ -91,13 +92,21 @@ impl<T> Inbox<T> {
         }
     }
 
-    /// Waits for one message that was told; `None` once the inbox is closed and empty.
+    /// Waits for one message, first of those that were told; `None` once the inbox is closed and empty.
     pub(crate) fn take_one(&self) -> Option<T> {
         let mut state = self.state.lock();
-        while state.told.is_empty() && !state.closed {
+        loop {
+            if !state.told.is_empty() {
+                return Some(state.told.remove(0));
+            }
+            if !state.offered.is_empty() {
+                return Some(state.offered.remove(0));
+            }
+            if state.closed {
+                return None;
+            }
             self.wake.wait(&mut state);
         }
-        if state.told.is_empty() { None } else { Some(state.told.remove(0)) }
     }
 
     /// Takes no more offers. What is there can still be taken.
@@ -142,7 +151,9 @@ mod tests {
         inbox.close();
         assert_eq!(inbox.offer(2), Err(Rejected::Closed(2)));
         assert_eq!(inbox.offer_all(vec![2]), Err(Rejected::Closed(vec![2])));
-        assert_eq!(taken(&inbox, true), [1]);
+        inbox.tell(3);
+        assert_eq!(inbox.take_one(), Some(3));
+        assert_eq!(inbox.take_one(), Some(1));
         assert_eq!(inbox.take_one(), None);
     }
 }

@@ -168,24 +168,18 @@ struct Recent {
     changes: usize,
 }
 
-/// Bookings by id and by customer, in the order they were made.
+/// Bookings by id, in the order they were made.
 #[derive(Debug, Default)]
 pub(crate) struct BookingsView {
     bookings: Vec<Arc<Booking>>,
-    /// Of each booking, the place of the customer's booking before it; its own, if it is the first.
-    previous: Vec<u32>,
     ids: Index,
-    /// To the newest booking of each customer.
-    customers: Index,
 }
 
 impl BookingsView {
     fn of(bookings: impl ExactSizeIterator<Item = Arc<Booking>>) -> BookingsView {
         let mut view = BookingsView {
             bookings: Vec::with_capacity(bookings.len()),
-            previous: Vec::with_capacity(bookings.len()),
             ids: Index::with_capacity(bookings.len()),
-            customers: Index::default(),
         };
         for booking in bookings {
             view.put(booking);
@@ -194,49 +188,27 @@ impl BookingsView {
     }
 
     fn put(&mut self, booking: Arc<Booking>) {
-        if let Some(place) = self.place(booking.id) {
-            self.bookings[place as usize] = booking;
-            return;
+        match self.place(booking.id) {
+            Some(place) => self.bookings[place as usize] = booking,
+            None => {
+                let place = u32::try_from(self.bookings.len()).expect("bookings are bounded");
+                self.ids.insert(&booking.id, place);
+                self.bookings.push(booking);
+            }
         }
-        let place = u32::try_from(self.bookings.len()).expect("bookings are bounded");
-        let newest = self.newest(&booking.customer);
-        if let Some(newest) = newest {
-            self.customers.remove(&*booking.customer, newest);
-        }
-        self.customers.insert(&*booking.customer, place);
-        self.ids.insert(&booking.id, place);
-        self.bookings.push(booking);
-        self.previous.push(newest.unwrap_or(place));
     }
 
     pub(crate) fn get(&self, id: BookingId) -> Option<&Arc<Booking>> {
-        self.place(id).map(|place| self.at(place))
-    }
-
-    /// A customer's bookings, newest first.
-    pub(crate) fn of_customer(&self, customer: &str) -> impl Iterator<Item = &Arc<Booking>> {
-        let places = std::iter::successors(self.newest(customer), |&place| {
-            let previous = self.previous[place as usize];
-            (previous != place).then_some(previous)
-        });
-        places.map(|place| self.at(place))
+        self.place(id).map(|place| &self.bookings[place as usize])
     }
 
     /// All bookings in the order they were made.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Booking>> {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Arc<Booking>> {
         self.bookings.iter()
     }
 
-    fn at(&self, place: u32) -> &Arc<Booking> {
-        &self.bookings[place as usize]
-    }
-
     fn place(&self, id: BookingId) -> Option<u32> {
-        self.ids.find(&id, |place| self.at(place).id == id)
-    }
-
-    fn newest(&self, customer: &str) -> Option<u32> {
-        self.customers.find(customer, |place| *self.at(place).customer == *customer)
+        self.ids.find(&id, |place| self.bookings[place as usize].id == id)
     }
 }
 

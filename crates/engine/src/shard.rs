@@ -192,6 +192,12 @@ impl Shard {
         }
     }
 
+    /// The bookings of a customer, newest first, committed or not; none of an inventory that is not in memory.
+    pub(crate) fn bookings_of(&self, number: InventoryNumber, customer: &str) -> Vec<BookingId> {
+        let live = self.live.get(&number).into_iter();
+        live.flat_map(|live| live.inventory.bookings_of(customer)).map(|booking| booking.id).collect()
+    }
+
     /// Takes an inventory that was read from the store, or why it was not.
     pub(crate) fn loaded(
         &mut self,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::{oneshot, watch};
 
 use crate::ids::InventoryNumber;
+use crate::inbox::Rejected;
 use crate::load::LoadError;
 use crate::published::{Batch, Published};
 use crate::record;
@@ -40,6 +41,9 @@ pub enum SubscriptionError {
     /// The journal is damaged.
     #[error(transparent)]
     Damaged(#[from] LoadError),
+    /// Too many others read the journal. Nothing is lost: ask again.
+    #[error("too many subscribers read the journal")]
+    Overloaded,
     /// The engine has stopped.
     #[error("the engine has stopped")]
     Stopped,
@@ -84,7 +88,11 @@ impl Subscription {
 
     async fn read_journal(&mut self) -> Result<(), SubscriptionError> {
         let (sender, receiver) = oneshot::channel();
-        self.shared.errands.tell(Errand::Records(self.inventory, self.last, sender));
+        let errand = Errand::Records(self.inventory, self.last, sender);
+        self.shared.errands.offer(errand).map_err(|rejected| match rejected {
+            Rejected::Full(_) => SubscriptionError::Overloaded,
+            Rejected::Closed(_) => SubscriptionError::Stopped,
+        })?;
         let records = receiver.await.map_err(|_| SubscriptionError::Stopped)??;
         let mut batches = Vec::with_capacity(records.len());
         for (sequence, bytes) in (self.last + 1..).zip(&records) {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use boxoffice_core::ids::BookingId;
 use parking_lot::Mutex;
 use tokio::sync::{oneshot, watch};
 
@@ -23,6 +24,8 @@ pub(crate) enum Input {
     Command(Request),
     /// Read an inventory for somebody who wants to look at it.
     Show(InventoryNumber, oneshot::Sender<Result<(), SubmitError>>),
+    /// Say which bookings a customer has, newest first.
+    BookingsOf(InventoryNumber, Arc<str>, oneshot::Sender<Vec<BookingId>>),
     /// It was read.
     Loaded(InventoryNumber, Result<Option<Box<(Loaded, State)>>, LoadError>),
     /// The last batch is through.
@@ -124,12 +127,18 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
         } else {
             shard.next_wake().map(|at| shared.clock.instant_of(at))
         };
-        inbox.take(&mut inputs, waiting.is_empty() && !closing, until);
+        // Once it is closed, what was offered before is all there will be.
+        let offers_wanted = waiting.is_empty() && (!closing || inbox.len() > 0);
+        inbox.take(&mut inputs, offers_wanted, until);
         let now = shared.clock.now();
         for input in inputs.drain(..) {
             match input {
                 Input::Command(request) => waiting.push_back(request),
                 Input::Show(number, reader) => shard.show(number, reader),
+                // Whoever asked may be gone.
+                Input::BookingsOf(number, customer, reply) => {
+                    drop(reply.send(shard.bookings_of(number, &customer)));
+                }
                 Input::Loaded(number, result) => {
                     shard.loaded(now, number, result.map(|loaded| loaded.map(|loaded| *loaded)));
                 }
@@ -156,7 +165,7 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
         if let Some(parts) = shard.seal() {
             shared.sealed.tell(Sealed { shard: index, parts });
         }
-        if closing && waiting.is_empty() && shard.is_at_rest() {
+        if closing && waiting.is_empty() && inbox.len() == 0 && shard.is_at_rest() {
             return;
         }
     }
@@ -173,8 +182,12 @@ fn refuse_what_waits(waiting: impl IntoIterator<Item = Request>, inbox: &Inbox<I
         match input {
             Input::Command(request) => request.reply.send(Err(SubmitError::Stopped)),
             Input::Show(_, reader) => drop(reader.send(Err(SubmitError::Stopped))),
-            Input::Loaded(..) | Input::Settled(_) | Input::Snapshotted(..) | Input::Close | Input::GiveUp => {
-            }
+            Input::BookingsOf(..)
+            | Input::Loaded(..)
+            | Input::Settled(_)
+            | Input::Snapshotted(..)
+            | Input::Close
+            | Input::GiveUp => {}
         }
     }
 }
