@@ -9,6 +9,7 @@
 //! their pages checked when they are opened, larger ones when they were not closed properly.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use boxoffice_core::ids::BookingId;
@@ -128,6 +129,13 @@ impl EmbeddedStore {
 
     /// Opens a store in the given files; empty ones become a new store.
     pub fn open_files(files: Files) -> Result<EmbeddedStore, OpenError> {
+        catch_panic(|| EmbeddedStore::open_trusting(files)).unwrap_or_else(|panic| {
+            Err(OpenError::Damaged(format!("its pages do not fit together: {panic}")))
+        })
+    }
+
+    /// As [`EmbeddedStore::open_files`], except that redb may panic on pages that it has not checked yet.
+    fn open_trusting(files: Files) -> Result<EmbeddedStore, OpenError> {
         let io_error = |error| OpenError::Io { path: MARK_FILE.into(), error };
         let store_bytes = files.store.len().map_err(io_error)?;
         let mark = Mark::open(files.mark).map_err(|error| match error.kind() {
@@ -139,11 +147,11 @@ impl EmbeddedStore {
             .create_with_backend(Backend(files.store))
             .map_err(|error| match error {
                 redb::DatabaseError::DatabaseAlreadyOpen => OpenError::InUse(PathBuf::new()),
-                other => OpenError::Damaged(other.to_string()),
+                other => refused_by_redb(other),
             })?;
         if store_bytes > 0 && store_bytes <= CHECKED_AT_OPEN_BYTES_MAX {
             // Whether it had to be repaired does not matter here: what the repair may have lost is looked for below.
-            database.check_integrity().map_err(|error| OpenError::Damaged(error.to_string()))?;
+            database.check_integrity().map_err(refused_by_redb)?;
         }
         let store = EmbeddedStore {
             meta: Mutex::new(Meta { format: FORMAT_VERSION, commits: 0, inventories: 0 }),
@@ -221,7 +229,8 @@ impl EmbeddedStore {
             transaction.commit()?;
             Ok(result)
         };
-        attempt().map_err(|error: redb::Error| match error {
+        let result = catch_panic(attempt).map_err(CommitError::Failed)?;
+        result.map_err(|error: redb::Error| match error {
             redb::Error::Io(error) if is_full(&error) => CommitError::Full(error.to_string()),
             other => CommitError::Failed(other.to_string()),
         })
@@ -231,7 +240,9 @@ impl EmbeddedStore {
         let database = self.database.read();
         let database = database.as_ref().ok_or_else(|| StoreError::Failed("it was closed".to_owned()))?;
         let transaction = database.begin_read().map_err(|error| StoreError::Failed(error.to_string()))?;
-        look(&transaction).map_err(|error| match error {
+        let result = catch_panic(|| look(&transaction))
+            .map_err(|panic| StoreError::Inconsistent(format!("its pages do not fit together: {panic}")))?;
+        result.map_err(|error| match error {
             ReadError::Below(error) => StoreError::Failed(error.to_string()),
             ReadError::Ours(error) => error,
         })
@@ -405,6 +416,31 @@ fn read_snapshot(
         contents.extend_from_slice(piece?.1.value());
     }
     Ok(Some((manifest, contents)))
+}
+
+/// A disk that cannot be read or written now says nothing about what is on it.
+fn refused_by_redb(error: redb::DatabaseError) -> OpenError {
+    match error {
+        redb::DatabaseError::Storage(redb::StorageError::Io(error)) if is_of_the_disk(&error) => {
+            OpenError::Io { path: STORE_FILE.into(), error }
+        }
+        other => OpenError::Damaged(other.to_string()),
+    }
+}
+
+/// Whether the system reported it, and not redb: it has used this type for bytes that it does not like, too.
+fn is_of_the_disk(error: &io::Error) -> bool {
+    error.raw_os_error().is_some()
+}
+
+/// redb refuses most damaged files and panics on some, where it follows a page's numbers before it checked them. To us
+/// both are the same: a store that must not be used. What the panic left half done is dropped with the database, or
+/// met by an error in every later use of it.
+fn catch_panic<R>(act: impl FnOnce() -> R) -> Result<R, String> {
+    catch_unwind(AssertUnwindSafe(act)).map_err(|panic| {
+        let words = panic.downcast_ref::<String>().map(String::as_str);
+        words.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic").to_owned()
+    })
 }
 
 fn is_full(error: &io::Error) -> bool {
