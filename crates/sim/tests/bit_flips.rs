@@ -59,7 +59,8 @@ fn no_flipped_bit_changes_what_is_stored_without_a_word() {
         let judged = catch_unwind(AssertUnwindSafe(|| runtime.block_on(judge(&damaged, &images.answers))));
         let verdict = match &judged {
             Ok(Ok(contents)) if *contents == images.contents => "harmless",
-            Ok(Err(Detected::AtOpen(_))) => "refused to open",
+            Ok(Err(Detected::AtOpen { touched: false, .. })) => "refused to open",
+            Ok(Err(Detected::AtOpen { touched: true, .. })) => "refused to open, and changed",
             Ok(Err(Detected::AtReading(_))) => "refused to read",
             Ok(Ok(_)) => "SILENT",
             Err(_) => "PANIC",
@@ -118,17 +119,23 @@ impl Contents {
 
 #[derive(Debug, PartialEq, Eq)]
 enum Detected {
-    AtOpen(String),
+    AtOpen {
+        error: String,
+        /// Whether the bytes are no longer what they were before.
+        touched: bool,
+    },
     AtReading(String),
 }
 
 /// Reads everything, by way of the store and of an engine, and writes something.
 async fn judge(image: &Image, asked: &[Asked]) -> Result<Contents, Detected> {
     let disk = Disk::of(image);
-    let store = Arc::new(disk.open().map_err(Detected::AtOpen)?);
+    let opened = disk.open();
+    let touched = disk.store.0.lock().as_slice() != image.store;
+    let store = Arc::new(opened.map_err(|error| Detected::AtOpen { error, touched })?);
     let mut contents = read(&*store, asked).map_err(Detected::AtReading)?;
     let engine = Engine::start(store, Clock::manual(NOW), &settings())
-        .map_err(|error| Detected::AtOpen(error.to_string()))?;
+        .map_err(|error| Detected::AtReading(error.to_string()))?;
     let commands: Vec<_> = asked.iter().map(|asked| (asked.inventory, asked.command.clone())).collect();
     let (old, new) = commands.split_at(commands.len() - NEW_REQUESTS);
     for commands in [old, new] {
@@ -139,7 +146,7 @@ async fn judge(image: &Image, asked: &[Asked]) -> Result<Contents, Detected> {
     engine.close().map_err(|reason| Detected::AtReading(reason.to_string()))?;
     drop(engine);
     // What was opened and written to must not be worse for it.
-    let store = disk.open().map_err(Detected::AtOpen)?;
+    let store = disk.open().map_err(Detected::AtReading)?;
     let after = read(&store, asked).map_err(Detected::AtReading)?;
     contents.sequences = after.heads.iter().map(|head| head.sequence).collect();
     Ok(contents)

@@ -10,22 +10,26 @@ use std::time::Instant;
 use boxoffice_engine::{Engine, Settings, StopReason, SubmitError};
 use boxoffice_sim::hammer::audit::{self, Scope};
 use boxoffice_sim::hammer::client::{self, OnSale, Shared};
+use boxoffice_sim::hammer::fill::{self, Stadiums};
 use boxoffice_sim::hammer::history::History;
+use boxoffice_sim::hammer::log;
 use boxoffice_sim::hammer::log::{Line, Log};
-use boxoffice_sim::hammer::stock::STADIUM;
-use boxoffice_sim::hammer::{fill, log};
 
 const USAGE: &str = "usage: hammer <mode> --store DIRECTORY --log FILE [options]
 
   run     clients book, pay, cancel and repeat themselves   --seed N --clients N --commands N --only-hall
           without --commands until the process is killed
-  fill    makes bookings as fast as it can                  --bookings N --wait (to be killed)
+  fill    makes bookings as fast as it can                  --bookings N --seats N --wait
+          in stadiums of so many seats, and waits to be killed
   check   opens the store and audits it against the log
 
 A dot on the standard output stands for an answer that is in the log, or for thousands of them when filling.
 The exit code is 0 after an orderly end, 2 if the arguments are wrong, 3 if the store failed, 4 if the disk is full, 5 after
 a panic, 1 for anything else.
 ";
+
+/// Of one stadium, if nobody says otherwise.
+const STADIUM_SEATS: u64 = 50_000;
 
 #[derive(Default)]
 struct Arguments {
@@ -36,6 +40,7 @@ struct Arguments {
     clients: Option<u64>,
     commands: Option<i64>,
     bookings: Option<u64>,
+    seats: Option<u64>,
     only_hall: bool,
     wait: bool,
 }
@@ -76,6 +81,7 @@ fn read_arguments() -> Option<Arguments> {
             "--clients" => arguments.clients = Some(given.next()?.parse().ok()?),
             "--commands" => arguments.commands = Some(given.next()?.parse().ok()?),
             "--bookings" => arguments.bookings = Some(given.next()?.parse().ok()?),
+            "--seats" => arguments.seats = Some(given.next()?.parse().ok()?),
             "--only-hall" => arguments.only_hall = true,
             "--wait" => arguments.wait = true,
             _ => return None,
@@ -146,7 +152,7 @@ async fn fill_stadium(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let engine = Engine::open(&arguments.store, &Settings::default())?;
     let started = Instant::now();
     let bookings = arguments.bookings.unwrap_or(1_000_000);
-    fill::fill(&engine, &log, bookings).await?;
+    fill::fill(&engine, &log, bookings, arguments.seats.unwrap_or(STADIUM_SEATS)).await?;
     say(&format!("filled {bookings} in {} ms", started.elapsed().as_millis()));
     if arguments.wait {
         engine.stopped().await;
@@ -159,9 +165,9 @@ async fn check(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let started = Instant::now();
     let engine = Engine::open(&arguments.store, &Settings::default())?;
     let opened = started.elapsed();
-    if let Some(stadium) = engine.number(STADIUM) {
-        // The first one again: it is answered from the key, as soon as the stadium is in memory.
-        engine.submit(stadium, fill::command_of(stadium, 0)).await?;
+    if let Some(stadiums) = Stadiums::of(&engine) {
+        // The first one again: it is answered from the key, as soon as its stadium is in memory.
+        engine.submit(stadiums.inventory_of(0), stadiums.command_of(0)).await?;
     }
     say(&format!("ready {} opened {}", started.elapsed().as_millis(), opened.as_millis()));
     engine.close()?;

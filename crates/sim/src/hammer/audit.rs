@@ -22,10 +22,9 @@ use boxoffice_engine::store::{EmbeddedStore, OpenError, Store, StoreError};
 use boxoffice_engine::view::{EventView, KindView, StockView};
 use boxoffice_engine::{Clock, Engine, InventoryNumber, Settings, StartError, StopReason, SubmitError};
 
-use super::fill;
+use super::fill::Stadiums;
 use super::history::{Fate, History, Known, Request};
 use super::log::{Told, booking_text};
-use super::stock::STADIUM;
 
 /// Which requests are sent again. Everything else is always looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,7 +152,8 @@ fn check_replay(store: &dyn Store, number: InventoryNumber, report: &mut Report)
 
 /// Every booking is what somebody was told, or is explained by what somebody asked.
 async fn check_bookings(engine: &Engine, history: &History, report: &mut Report) -> Result<(), AuditError> {
-    let stadium = engine.number(STADIUM);
+    let stadiums = Stadiums::of(engine);
+    let is_stadium = |number| stadiums.as_ref().is_some_and(|stadiums: &Stadiums| stadiums.contains(number));
     let mut stored: HashMap<BookingId, (InventoryNumber, Arc<Booking>)> = HashMap::new();
     for listed in engine.inventories() {
         // Holds end at any time: look until both are of one moment.
@@ -167,7 +167,7 @@ async fn check_bookings(engine: &Engine, history: &History, report: &mut Report)
         report.bookings += bookings.len();
         check_stock(&listed.name, &view, &bookings, report);
         for booking in bookings {
-            if Some(listed.number) != stadium && !history.bookings.contains_key(&booking.id) {
+            if !is_stadium(listed.number) && !history.bookings.contains_key(&booking.id) {
                 report.found(|| format!("nobody asked for {}", booking_text(&booking)));
             }
             if let Some((other, _)) = stored.insert(booking.id, (listed.number, booking)) {
@@ -185,8 +185,8 @@ async fn check_bookings(engine: &Engine, history: &History, report: &mut Report)
             report.found(|| format!("cannot be found by its id: {}", booking_text(booking)));
         }
     }
-    if let Some(stadium) = stadium {
-        check_filled(stadium, history, &stored, report);
+    if let Some(stadiums) = &stadiums {
+        check_filled(stadiums, history, &stored, report);
     }
     Ok(())
 }
@@ -257,20 +257,21 @@ fn is_granted(request: &Request) -> bool {
 }
 
 fn check_filled(
-    stadium: InventoryNumber,
+    stadiums: &Stadiums,
     history: &History,
     stored: &HashMap<BookingId, (InventoryNumber, Arc<Booking>)>,
     report: &mut Report,
 ) {
     for number in history.filled.iter().flat_map(|&(first, count)| first..first + count) {
-        let found = stored.get(&fill::id_of(stadium, number));
-        if !found.is_some_and(|(place, booking)| *place == stadium && booking.is_active()) {
+        let found = stored.get(&stadiums.id_of(number));
+        let place = stadiums.inventory_of(number);
+        if !found.is_some_and(|(found_in, booking)| *found_in == place && booking.is_active()) {
             report.found(|| format!("the stadium's booking {number} was acknowledged and is {found:?}"));
         }
     }
-    let asked: HashSet<BookingId> = (0..history.filling).map(|number| fill::id_of(stadium, number)).collect();
+    let asked: HashSet<BookingId> = (0..history.filling).map(|number| stadiums.id_of(number)).collect();
     for (id, (place, booking)) in stored {
-        if *place == stadium && !asked.contains(id) {
+        if stadiums.contains(*place) && !asked.contains(id) {
             report.found(|| format!("nobody asked for {}", booking_text(booking)));
         }
     }
@@ -401,11 +402,12 @@ async fn repeat_requests(
             report.repeated += 1;
         }
     }
-    if let Some(stadium) = engine.number(STADIUM) {
+    if let Some(stadiums) = Stadiums::of(engine) {
         let filled = history.filled.iter().flat_map(|&(first, count)| first..first + count);
         for number in filled.step_by(REPEAT_FILLED_EVERY) {
-            let again = engine.submit(stadium, fill::command_of(stadium, number)).await?;
-            if !again.replayed || Told::of(&again).booking() != Some((fill::id_of(stadium, number), 1)) {
+            let command = stadiums.command_of(number);
+            let again = engine.submit(stadiums.inventory_of(number), command).await?;
+            if !again.replayed || Told::of(&again).booking() != Some((stadiums.id_of(number), 1)) {
                 report.found(|| format!("the stadium's booking {number} is answered anew: {again:?}"));
             }
             report.repeated += 1;

@@ -1,5 +1,5 @@
-//! A million bookings as fast as they can be made. They follow from their numbers, so the log needs two lines for
-//! thousands of them.
+//! A million bookings as fast as they can be made, one after the other in stadiums of one size. They follow from their
+//! numbers, so the log needs two lines for thousands of them.
 
 use boxoffice_core::command::{Action, Command, Idempotency};
 use boxoffice_core::commands::{BestAvailable, Book, SeatWish, Want};
@@ -12,7 +12,7 @@ use boxoffice_engine::{Answer, Engine, InventoryNumber, SubmitError};
 
 use super::client::{KEEP_SECONDS, report_progress};
 use super::log::{Line, Log};
-use super::stock::{STADIUM, create};
+use super::stock::{create, stadium_name, stadium_seats};
 
 /// Bookings sent together.
 const TOGETHER: u64 = 16_384;
@@ -37,34 +37,73 @@ pub enum FillError {
     },
 }
 
-/// The id of a booking by its number.
-pub fn id_of(stadium: InventoryNumber, number: u64) -> BookingId {
-    booking_id(stadium, MADE_AT, number)
+/// The stadiums of a store.
+#[derive(Debug, Clone)]
+pub struct Stadiums {
+    /// Of each.
+    seats: u64,
+    numbers: Vec<InventoryNumber>,
 }
 
-/// The command that makes a booking, by its number. Every other one is a hold.
-pub fn command_of(stadium: InventoryNumber, number: u64) -> Command {
-    let best = BestAvailable { quantity: 1, section: None, adjacent_required: false };
-    let want = Want::Event { seats: SeatWish::Best(best), areas: Vec::new() };
-    let code = RedeemCode::from_random(u32::try_from(number).unwrap_or(u32::MAX));
-    let mut book = Book::new(id_of(stadium, number), &format!("fan-{number}"), want, code);
-    book.confirm = number.is_multiple_of(2);
-    book.hold_ttl_seconds = Some(HOLD_SECONDS).filter(|_| !book.confirm);
-    let digest = blake3::hash(&number.to_le_bytes());
-    let key = KeyDigest(*digest.as_bytes().first_chunk().expect("a hash has 32 bytes"));
-    let idempotency = Some(Idempotency { key, fingerprint: number, keep_seconds: KEEP_SECONDS });
-    Command { by: Actor(1), idempotency, action: Action::Book(Box::new(book)) }
+impl Stadiums {
+    /// Those that are there.
+    pub fn of(engine: &Engine) -> Option<Stadiums> {
+        let listed = engine.inventories();
+        let seats = listed.iter().find_map(|listed| stadium_seats(&listed.name))?;
+        let number = |index| engine.number(&stadium_name(seats, index));
+        Some(Stadiums { seats, numbers: (0..).map_while(number).collect() })
+    }
+
+    /// Makes those that so many bookings need.
+    async fn create(engine: &Engine, seats: u64, bookings: u64) -> Result<Stadiums, SubmitError> {
+        let mut numbers = Vec::new();
+        for index in 0..bookings.div_ceil(seats) {
+            numbers.push(create(engine, &stadium_name(seats, index)).await?);
+        }
+        Ok(Stadiums { seats, numbers })
+    }
+
+    /// Whether an inventory is one of them.
+    pub fn contains(&self, number: InventoryNumber) -> bool {
+        self.numbers.contains(&number)
+    }
+
+    /// The stadium of a booking.
+    pub fn inventory_of(&self, booking: u64) -> InventoryNumber {
+        self.numbers[usize::try_from(booking / self.seats).expect("stadiums are few")]
+    }
+
+    /// The id of a booking.
+    pub fn id_of(&self, booking: u64) -> BookingId {
+        booking_id(self.inventory_of(booking), MADE_AT, booking)
+    }
+
+    /// The command that makes a booking. Every other one is a hold.
+    pub fn command_of(&self, booking: u64) -> Command {
+        let best = BestAvailable { quantity: 1, section: None, adjacent_required: false };
+        let want = Want::Event { seats: SeatWish::Best(best), areas: Vec::new() };
+        let code = RedeemCode::from_random(u32::try_from(booking).unwrap_or(u32::MAX));
+        let mut book = Book::new(self.id_of(booking), &format!("fan-{booking}"), want, code);
+        book.confirm = booking.is_multiple_of(2);
+        book.hold_ttl_seconds = Some(HOLD_SECONDS).filter(|_| !book.confirm);
+        let digest = blake3::hash(&booking.to_le_bytes());
+        let key = KeyDigest(*digest.as_bytes().first_chunk().expect("a hash has 32 bytes"));
+        let idempotency = Some(Idempotency { key, fingerprint: booking, keep_seconds: KEEP_SECONDS });
+        Command { by: Actor(1), idempotency, action: Action::Book(Box::new(book)) }
+    }
 }
 
-/// Makes bookings until there are so many.
-pub async fn fill(engine: &Engine, log: &Log, bookings: u64) -> Result<(), FillError> {
-    let stadium = create(engine, STADIUM).await?;
+/// Makes bookings until there are so many, in stadiums of so many seats.
+pub async fn fill(engine: &Engine, log: &Log, bookings: u64, seats: u64) -> Result<(), FillError> {
+    let stadiums = Stadiums::create(engine, seats, bookings).await?;
     // One list is decided while the next one is prepared.
     let mut on_its_way = None;
     for first in (0..bookings).step_by(usize::try_from(TOGETHER).expect("a small number")) {
         let count = TOGETHER.min(bookings - first);
         log.write(&Line::Filling { first, count });
-        let commands = (first..first + count).map(|number| (stadium, command_of(stadium, number))).collect();
+        let numbers = first..first + count;
+        let commands =
+            numbers.map(|number| (stadiums.inventory_of(number), stadiums.command_of(number))).collect();
         let engine = engine.clone();
         let next = tokio::spawn(async move { (first, engine.submit_all(commands).await) });
         if let Some(before) = on_its_way.replace(next) {

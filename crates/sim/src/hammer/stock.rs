@@ -1,4 +1,4 @@
-//! What the hammer sells: a hall, a museum, a bakery, and a stadium to be filled.
+//! What the hammer sells: a hall, a museum, a bakery, and stadiums to be filled.
 
 use std::collections::BTreeSet;
 
@@ -18,8 +18,8 @@ pub const HALL: &str = "hall";
 pub const MUSEUM: &str = "museum";
 /// A shop of three sorts of boxes.
 pub const BAKERY: &str = "bakery";
-/// An event of a million seats: see [`crate::hammer::fill`].
-pub const STADIUM: &str = "stadium";
+/// What the names of stadiums begin with: see [`crate::hammer::fill`].
+pub const STADIUM: &str = "stadium-";
 
 /// Sections of the hall, to be asked for by name.
 pub const SECTIONS: &[&str] = &["A", "A-1", "A-2", "B"];
@@ -31,10 +31,20 @@ pub const BOXES: &[&str] = &["bread", "cake", "soup"];
 pub const HALL_COLS: u16 = 50;
 /// Rows of one subsection of the hall.
 pub const HALL_ROWS: u16 = 20;
-/// Rows of the stadium, and seats of one of them.
-pub const STADIUM_SIDE: u16 = 1_000;
+/// Seats of one row of a stadium.
+const STADIUM_COLS: u16 = 1_000;
 
 const CURRENCY: Currency = Currency(*b"TWD");
+
+/// The name of a stadium, which says how large it is.
+pub fn stadium_name(seats: u64, index: u64) -> String {
+    format!("{STADIUM}{seats}-{index}")
+}
+
+/// How many seats the stadium of a name has, if it is one's name.
+pub fn stadium_seats(name: &str) -> Option<u64> {
+    name.strip_prefix(STADIUM)?.split('-').next()?.parse().ok()
+}
 
 /// Makes an inventory unless it is there.
 pub async fn create(engine: &Engine, name: &str) -> Result<InventoryNumber, SubmitError> {
@@ -45,8 +55,10 @@ pub async fn create(engine: &Engine, name: &str) -> Result<InventoryNumber, Subm
         HALL => Action::CreateEvent(Box::new(hall())),
         MUSEUM => Action::CreateSchedule(Box::new(museum())),
         BAKERY => Action::CreateShop(Box::new(bakery())),
-        STADIUM => Action::CreateEvent(Box::new(stadium())),
-        other => panic!("nothing is known of {other}"),
+        other => {
+            let seats = stadium_seats(other).expect("the name of something that is sold");
+            Action::CreateEvent(Box::new(stadium(other, seats)))
+        }
     };
     engine.submit_to(name, Command::of(creation)).await?;
     engine.number(name).ok_or(SubmitError::NoSuchInventory)
@@ -101,11 +113,11 @@ fn hall() -> CreateEvent {
     CreateEvent { rules: rules(), areas, ..CreateEvent::new(HALL, "Hall", CURRENCY, sections) }
 }
 
-fn stadium() -> CreateEvent {
-    let side = STADIUM_SIDE;
-    let subsections = vec![SubsectionPlan { number: 1, rows: side, cols: side, blocked: Vec::new() }];
+fn stadium(name: &str, seats: u64) -> CreateEvent {
+    let rows = u16::try_from(seats / u64::from(STADIUM_COLS)).expect("at most a million seats");
+    let subsections = vec![SubsectionPlan { number: 1, rows, cols: STADIUM_COLS, blocked: Vec::new() }];
     let section = SectionPlan { name: "A".to_owned(), price: Money(700), subsections };
-    CreateEvent::new(STADIUM, "Stadium", CURRENCY, vec![section])
+    CreateEvent::new(name, "Stadium", CURRENCY, vec![section])
 }
 
 fn museum() -> CreateSchedule {
