@@ -136,7 +136,7 @@ async fn judge(image: &Image, asked: &[Asked]) -> Result<Contents, Detected> {
     let opened = disk.open();
     let touched = disk.store.0.lock().as_slice() != image.store;
     let store = Arc::new(opened.map_err(|error| Detected::AtOpen { error, touched })?);
-    let mut contents = read(&*store, asked).map_err(Detected::AtReading)?;
+    let mut contents = read(&store, asked).map_err(Detected::AtReading)?;
     let engine = Engine::start(store, Clock::manual(NOW), &settings())
         .map_err(|error| Detected::AtReading(error.to_string()))?;
     let commands: Vec<_> = asked.iter().map(|asked| (asked.inventory, asked.command.clone())).collect();
@@ -165,10 +165,7 @@ fn read(store: &EmbeddedStore, asked: &[Asked]) -> Result<Contents, String> {
         inventories.push(codec::encode_inventory(&loaded.inventory));
         records.extend(store.records(head.inventory, 0, usize::MAX).map_err(|error| error.to_string())?);
     }
-    let chosen = asked.iter().filter_map(|asked| match &asked.command.action {
-        Action::Book(book) if asked.chosen => Some(book.id),
-        _ => None,
-    });
+    let chosen = asked.iter().filter_map(|asked| asked.chosen);
     let found = chosen.map(|id| Ok((id, store.find_booking(id).map_err(|error| error.to_string())?)));
     let chosen_ids = found.collect::<Result<_, String>>()?;
     Ok(Contents { heads, inventories, records, chosen_ids, answers: Vec::new(), sequences: Vec::new() })
@@ -189,11 +186,11 @@ struct Images {
     answers: Vec<Asked>,
 }
 
-/// A request, and whether its booking's id was chosen by the caller.
+/// A request, and the id of its booking if the caller chose it.
 struct Asked {
     inventory: InventoryNumber,
     command: Command,
-    chosen: bool,
+    chosen: Option<BookingId>,
 }
 
 const OLD_REQUESTS: u64 = 240;
@@ -225,6 +222,7 @@ impl Images {
             };
             let chosen = number % 5 == 0;
             let id = booking_of(inventory, number, chosen);
+            let chosen = chosen.then_some(id);
             let customer = format!("customer-{}", number % 20);
             let mut book = Book::new(id, &customer, want, RedeemCode::from_random(number as u32));
             book.metadata = Some([number as u8; 100].as_slice().into());
@@ -241,7 +239,7 @@ impl Images {
                         free_only: false,
                     })
                 };
-                asked.push(Asked { inventory, command: keyed(1_000 + number, action), chosen: false });
+                asked.push(Asked { inventory, command: keyed(1_000 + number, action), chosen: None });
             }
         }
         let old = asked.len() - NEW_REQUESTS;

@@ -1,5 +1,6 @@
 //! A real process on a real disk is killed in the middle of its work, again and again, and nothing is forgotten.
 
+use std::path::Path;
 use std::time::Instant;
 
 use boxoffice_sim::hammer::audit::{Scope, audit};
@@ -64,6 +65,40 @@ fn what_was_acknowledged_survives_every_kill() {
     assert!(answered > 0, "nothing was answered in {kills} lives");
     let report = last.map(|report| report.to_string()).unwrap_or_default();
     eprintln!("kill: {kills} kills, {answered} answers, 0 lost, {:.1?}; {report}", started.elapsed());
+}
+
+/// A log and a store that do not belong together are told apart: otherwise the other tests prove nothing.
+#[test]
+fn the_audit_notices_what_is_missing_unasked_or_answered_otherwise() {
+    let _alone = ALONE.lock();
+    let directory = tempfile::tempdir().unwrap();
+    let place = Place::within(directory.path(), HAMMER);
+    let live = |seed| place.start("run", &["--commands", "300", "--seed", seed]).finish().0.success();
+    assert!(live("1"));
+    let early_store = directory.path().join("early");
+    std::fs::create_dir(&early_store).unwrap();
+    for name in ["store.redb", "mark"] {
+        std::fs::copy(place.store.join(name), early_store.join(name)).unwrap();
+    }
+    let early_log = std::fs::read_to_string(&place.log).unwrap();
+    assert!(live("2"));
+    let full_log = std::fs::read_to_string(&place.log).unwrap();
+    let otherwise = full_log.replace(" granted booking ", " refused FORBIDDEN ");
+
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let findings = |store: &Path, log: &str| {
+        let path = directory.path().join("another-log");
+        std::fs::write(&path, log).unwrap();
+        let history = History::of(&path).unwrap();
+        runtime.block_on(audit(store, &history, Scope::Everything)).unwrap().findings.join("\n")
+    };
+    assert_eq!(findings(&place.store, &full_log), "");
+    assert!(findings(&early_store, &full_log).contains("acknowledged and lost"));
+    assert!(findings(&place.store, &early_log).contains("nobody asked for"));
+    let otherwise = findings(&place.store, &otherwise);
+    assert!(otherwise.contains("refused or never taken, and done"), "{otherwise}");
+    let shifted = full_log.replace(" false granted booking ", "0 false granted booking ");
+    assert!(findings(&place.store, &shifted).contains("was told"));
 }
 
 #[test]

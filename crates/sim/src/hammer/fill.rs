@@ -122,9 +122,9 @@ fn note_answers(
 ) -> Result<(), FillError> {
     let count = answers.len() as u64;
     for (number, answer) in (first..).zip(answers) {
-        match answer?.outcome {
-            Outcome::Granted(Grant::Booking(_)) => {}
-            other => return Err(FillError::Refused { number, why: format!("{other:?}") }),
+        let outcome = answer?.outcome;
+        if !matches!(outcome, Outcome::Granted(Grant::Booking(_))) {
+            return Err(FillError::Refused { number, why: format!("{outcome:?}") });
         }
     }
     log.write(&Line::Filled { first, count });
