@@ -8,6 +8,7 @@ mod sources;
 mod step;
 mod test;
 mod tidy;
+mod tools;
 
 use std::process::ExitCode;
 

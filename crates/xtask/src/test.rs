@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::sources;
 use crate::step::Steps;
+use crate::tools;
 
 /// Runs all steps; the first that fails ends it.
 ///
@@ -10,6 +11,7 @@ use crate::step::Steps;
 pub(crate) fn run() -> Result<()> {
     let root = sources::root()?;
     let mut steps = Steps::new(&root);
+    steps.run("tools of the tests", tools::provide)?;
     steps.cargo("test --locked --workspace --lib --bins --tests --examples")?;
     steps.cargo("test --locked --workspace --doc")?;
     steps.cargo("check --locked --workspace --benches")?;

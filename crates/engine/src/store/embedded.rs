@@ -6,9 +6,16 @@
 //!
 //! What is trusted: nothing that redb says about what is there. Each record has its own checksum and its place in a
 //! chain; the number of inventories and of commits is kept twice; stores up to [`CHECKED_AT_OPEN_BYTES_MAX`] have all
-//! their pages checked when they are opened, larger ones when they were not closed properly.
+//! their pages checked when they are opened, larger ones when they were not closed properly. Until then nothing is written
+//! (`proving.rs`): a store that is refused is left byte for byte as it was.
+//!
+//! What that leaves open: in a store above [`CHECKED_AT_OPEN_BYTES_MAX`] that was closed properly, pages are not checked.
+//! Heads, records, manifests, snapshots and the meta record are found out when they are read, damaged or missing, by their
+//! own checksums, numbers and chain. The entries of `booking_ids` have none: a flipped bit there may hide an id that a caller
+//! chose, so that its booking is found by its inventory only, and the id can be chosen once more in another one.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use boxoffice_core::ids::BookingId;
@@ -21,6 +28,7 @@ use redb::{
 use serde::{Deserialize, Serialize};
 
 use super::mark::Mark;
+use super::proving::ProvingFile;
 use super::{BatchWrite, CommitError, Store, StoreError, Stored};
 use crate::ids::InventoryNumber;
 use crate::limits::SNAPSHOT_CHUNK_BYTES;
@@ -128,22 +136,30 @@ impl EmbeddedStore {
 
     /// Opens a store in the given files; empty ones become a new store.
     pub fn open_files(files: Files) -> Result<EmbeddedStore, OpenError> {
+        catch_panic(|| EmbeddedStore::open_trusting(files)).unwrap_or_else(|panic| {
+            Err(OpenError::Damaged(format!("its pages do not fit together: {panic}")))
+        })
+    }
+
+    /// As [`EmbeddedStore::open_files`], except that redb may panic on pages that it has not checked yet.
+    fn open_trusting(files: Files) -> Result<EmbeddedStore, OpenError> {
         let io_error = |error| OpenError::Io { path: MARK_FILE.into(), error };
         let store_bytes = files.store.len().map_err(io_error)?;
         let mark = Mark::open(files.mark).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData => OpenError::Damaged(error.to_string()),
             _ => io_error(error),
         })?;
+        let file = ProvingFile::new(files.store).map_err(io_error)?;
         let mut database = redb::Builder::new()
             .set_cache_size(CACHE_BYTES)
-            .create_with_backend(Backend(files.store))
+            .create_with_backend(file.clone())
             .map_err(|error| match error {
                 redb::DatabaseError::DatabaseAlreadyOpen => OpenError::InUse(PathBuf::new()),
-                other => OpenError::Damaged(other.to_string()),
+                other => refused_by_redb(other),
             })?;
         if store_bytes > 0 && store_bytes <= CHECKED_AT_OPEN_BYTES_MAX {
             // Whether it had to be repaired does not matter here: what the repair may have lost is looked for below.
-            database.check_integrity().map_err(|error| OpenError::Damaged(error.to_string()))?;
+            database.check_integrity().map_err(refused_by_redb)?;
         }
         let store = EmbeddedStore {
             meta: Mutex::new(Meta { format: FORMAT_VERSION, commits: 0, inventories: 0 }),
@@ -166,6 +182,7 @@ impl EmbeddedStore {
             }
             Some(meta) => *store.meta.lock() = meta,
         }
+        file.proved().map_err(|error| OpenError::Io { path: STORE_FILE.into(), error })?;
         Ok(store)
     }
 
@@ -221,7 +238,8 @@ impl EmbeddedStore {
             transaction.commit()?;
             Ok(result)
         };
-        attempt().map_err(|error: redb::Error| match error {
+        let result = catch_panic(attempt).map_err(CommitError::Failed)?;
+        result.map_err(|error: redb::Error| match error {
             redb::Error::Io(error) if is_full(&error) => CommitError::Full(error.to_string()),
             other => CommitError::Failed(other.to_string()),
         })
@@ -231,7 +249,9 @@ impl EmbeddedStore {
         let database = self.database.read();
         let database = database.as_ref().ok_or_else(|| StoreError::Failed("it was closed".to_owned()))?;
         let transaction = database.begin_read().map_err(|error| StoreError::Failed(error.to_string()))?;
-        look(&transaction).map_err(|error| match error {
+        let result = catch_panic(|| look(&transaction))
+            .map_err(|panic| StoreError::Inconsistent(format!("its pages do not fit together: {panic}")))?;
+        result.map_err(|error| match error {
             ReadError::Below(error) => StoreError::Failed(error.to_string()),
             ReadError::Ours(error) => error,
         })
@@ -407,6 +427,31 @@ fn read_snapshot(
     Ok(Some((manifest, contents)))
 }
 
+/// A disk that cannot be read or written now says nothing about what is on it.
+fn refused_by_redb(error: redb::DatabaseError) -> OpenError {
+    match error {
+        redb::DatabaseError::Storage(redb::StorageError::Io(error)) if is_of_the_disk(&error) => {
+            OpenError::Io { path: STORE_FILE.into(), error }
+        }
+        other => OpenError::Damaged(other.to_string()),
+    }
+}
+
+/// Whether the system reported it, and not redb: it has used this type for bytes that it does not like, too.
+fn is_of_the_disk(error: &io::Error) -> bool {
+    error.raw_os_error().is_some()
+}
+
+/// redb refuses most damaged files and panics on some, where it follows a page's numbers before it checked them. To us
+/// both are the same: a store that must not be used. What the panic left half done is dropped with the database, or
+/// met by an error in every later use of it.
+fn catch_panic<R>(act: impl FnOnce() -> R) -> Result<R, String> {
+    catch_unwind(AssertUnwindSafe(act)).map_err(|panic| {
+        let words = panic.downcast_ref::<String>().map(String::as_str);
+        words.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic").to_owned()
+    })
+}
+
 fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
@@ -450,58 +495,4 @@ fn create_files(directory: &Path) -> io::Result<()> {
     // An empty directory that somebody made beforehand is replaced.
     std::fs::rename(&aside, directory)?;
     std::fs::File::open(parent)?.sync_all()
-}
-
-/// redb takes ownership of a type, not of a box.
-#[derive(Debug)]
-struct Backend(Box<dyn StorageBackend>);
-
-impl StorageBackend for Backend {
-    fn len(&self) -> io::Result<u64> {
-        self.0.len()
-    }
-
-    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        self.0.read(offset, out)
-    }
-
-    fn set_len(&self, length: u64) -> io::Result<()> {
-        self.0.set_len(length)
-    }
-
-    fn sync_data(&self) -> io::Result<()> {
-        self.0.sync_data()
-    }
-
-    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.0.write(offset, data)
-    }
-
-    fn close(&self) -> io::Result<()> {
-        self.0.close()
-    }
-
-    fn try_lock_range(
-        &self,
-        start: std::ops::Bound<u64>,
-        end: std::ops::Bound<u64>,
-    ) -> Result<bool, redb::BackendError> {
-        self.0.try_lock_range(start, end)
-    }
-
-    fn try_lock_shared_range(
-        &self,
-        start: std::ops::Bound<u64>,
-        end: std::ops::Bound<u64>,
-    ) -> Result<bool, redb::BackendError> {
-        self.0.try_lock_shared_range(start, end)
-    }
-
-    fn unlock_range(
-        &self,
-        start: std::ops::Bound<u64>,
-        end: std::ops::Bound<u64>,
-    ) -> Result<(), redb::BackendError> {
-        self.0.unlock_range(start, end)
-    }
 }

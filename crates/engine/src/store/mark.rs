@@ -27,15 +27,19 @@ impl Mark {
     /// Reads the mark; zero if the file is new.
     ///
     /// # Errors
-    /// If neither slot checks out although something was written.
+    /// If neither slot checks out although something was written, or if a part of the file is missing.
     pub(super) fn open(file: Box<dyn StorageBackend>) -> io::Result<Mark> {
         let length = file.len()?;
         let whole = 2 * SLOT_BYTES as u64;
         let mut bytes = vec![0; 2 * SLOT_BYTES];
         if length >= whole {
             file.read(0, &mut bytes)?;
-        } else {
+        } else if length == 0 {
             file.set_len(whole)?;
+        } else {
+            // It is made in one piece before anything is stored, so it was whole once.
+            let message = format!("the high-water mark is cut short to {length} bytes");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         }
         let slots: Vec<u64> = bytes.chunks_exact(SLOT_BYTES).filter_map(read_slot).collect();
         let untouched = bytes.iter().all(|&byte| byte == 0);
@@ -83,4 +87,20 @@ fn slot_bytes(count: u64) -> [u8; SLOT_BYTES] {
 fn read_slot(bytes: &[u8]) -> Option<u64> {
     let count = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes"));
     (slot_bytes(count) == bytes).then_some(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use redb::backends::InMemoryBackend;
+
+    use super::*;
+
+    #[test]
+    fn a_mark_that_is_cut_short_is_not_taken_for_a_new_one() {
+        let file = InMemoryBackend::new();
+        file.set_len(SLOT_BYTES as u64).unwrap();
+        file.write(0, &slot_bytes(7)).unwrap();
+        let error = Mark::open(Box::new(file)).unwrap_err();
+        assert_eq!(error.to_string(), "the high-water mark is cut short to 48 bytes");
+    }
 }

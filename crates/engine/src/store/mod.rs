@@ -3,6 +3,7 @@
 mod embedded;
 mod mark;
 mod memory;
+mod proving;
 
 use std::sync::Arc;
 
