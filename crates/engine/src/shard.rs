@@ -18,10 +18,10 @@ use boxoffice_core::time::Timestamp;
 use parking_lot::Mutex;
 
 use crate::answer::{Answer, ReplyTo, SubmitError};
+use crate::engine::Settings;
 use crate::ids::{InventoryNumber, inventory_of};
 use crate::limits::{
-    BATCH_COMMANDS_MAX, FORGET_KEYS_EVERY_MS, IDLE_SWEEP_MS, SNAPSHOT_JOURNAL_BYTES_MIN,
-    WAITING_FOR_LOAD_COMMANDS_MAX,
+    BATCH_COMMANDS_MAX, FORGET_KEYS_EVERY_MS, IDLE_SWEEP_MS, WAITING_FOR_LOAD_COMMANDS_MAX,
 };
 use crate::load::{LoadError, Loaded};
 use crate::published::{Batch, Publication, Registry, State};
@@ -36,6 +36,7 @@ pub(crate) struct Shard {
     chosen_ids: Arc<ChosenIds>,
     numbers: Arc<AtomicU32>,
     idle_after_ms: i64,
+    snapshot_journal_bytes_min: u64,
     generations: u32,
     live: HashMap<InventoryNumber, Live>,
     loading: HashMap<InventoryNumber, Waiting>,
@@ -122,13 +123,14 @@ impl Shard {
         registry: Arc<Registry>,
         chosen_ids: Arc<ChosenIds>,
         numbers: Arc<AtomicU32>,
-        idle_after_ms: i64,
+        settings: &Settings,
     ) -> Shard {
         Shard {
             registry,
             chosen_ids,
             numbers,
-            idle_after_ms,
+            idle_after_ms: i64::try_from(settings.idle_after.as_millis()).unwrap_or(i64::MAX),
+            snapshot_journal_bytes_min: settings.snapshot_journal_bytes_min,
             generations: 0,
             live: HashMap::new(),
             loading: HashMap::new(),
@@ -485,7 +487,7 @@ impl Shard {
         live.hash = hash;
         live.in_flight = true;
         live.journal_bytes += record.len() as u64;
-        let wanted = live.journal_bytes > SNAPSHOT_JOURNAL_BYTES_MIN.max(live.snapshot_bytes);
+        let wanted = live.journal_bytes > self.snapshot_journal_bytes_min.max(live.snapshot_bytes);
         if wanted && !live.snapshot_wanted {
             live.snapshot_wanted = true;
             self.errands.snapshot.push(number);
