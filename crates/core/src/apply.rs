@@ -17,6 +17,26 @@ use crate::time::Timestamp;
 /// `now` than the last change's counts as that one. A refused command changes nothing, except that a key remembers
 /// the refusal.
 pub fn apply(inventory: &mut Inventory, now: Timestamp, command: &Command) -> Applied {
+    answer(inventory, now, command, decide)
+}
+
+/// Refuses a command for a reason that the inventory cannot know, such as an id that another inventory has.
+///
+/// All else is as in [`apply`]: due holds end, a key that was answered gives that answer, and one that was not remembers
+/// this refusal. So whoever sends the command again hears the same, even if the reason is gone by then.
+pub fn refuse(inventory: &mut Inventory, now: Timestamp, command: &Command, refusal: Refusal) -> Applied {
+    answer(inventory, now, command, |inventory, _, command| {
+        check_key(inventory, command)?;
+        Err(refusal)
+    })
+}
+
+fn answer(
+    inventory: &mut Inventory,
+    now: Timestamp,
+    command: &Command,
+    decide: impl FnOnce(&mut Inventory, Timestamp, &Command) -> Result<Decision, Refusal>,
+) -> Applied {
     let now = now.clamped().max(inventory.clock());
     let mut acts = Acts { inventory, now, changes: Vec::new(), last: None };
     let expired = commands::expire::due(acts.inventory, now);

@@ -44,7 +44,10 @@ fn main() -> ExitCode {
         }
     }
     let seconds = started.elapsed().as_secs_f64();
-    println!("{runs} runs in {seconds:.1} s, {:.1} ms each on one core", seconds * 1e3 * cores as f64 / runs as f64);
+    println!(
+        "{runs} runs in {seconds:.1} s, {:.1} ms each on one core",
+        seconds * 1e3 * cores as f64 / runs as f64
+    );
     println!("in all {total:?}");
     if failed.is_empty() {
         return ExitCode::SUCCESS;

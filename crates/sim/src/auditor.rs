@@ -19,7 +19,7 @@ use boxoffice_engine::ids::inventory_of;
 use boxoffice_engine::record::{Hash, Head, decode_record};
 use boxoffice_engine::stepped::SteppedEngine;
 use boxoffice_engine::store::Store;
-use boxoffice_engine::view::StockView;
+use boxoffice_engine::view::{EventView, KindView, ScheduleView, ShopView, StockView};
 use boxoffice_engine::{Answer, InventoryNumber, load};
 
 use crate::history::{Asked, History, Seen};
@@ -100,12 +100,18 @@ pub fn audit(store: &dyn Store, archive: &Archive, history: &History) -> Result<
         audited.snapshots += u32::from(journal.has_snapshot);
         for booking in journal.ledger.bookings() {
             if let Some(other) = owners.insert(booking.id, journal.number) {
-                return Err(Violation::Silent(format!("booking {:?} is in {other} and {}", booking.id, journal.number)));
+                return Err(Violation::Silent(format!(
+                    "booking {:?} is in {other} and {}",
+                    booking.id, journal.number
+                )));
             }
             let named = inventory_of(booking.id) == journal.number;
             let found = store.find_booking(booking.id).map_err(refused)?;
             if !named && found != Some(journal.number) {
-                return Err(Violation::Silent(format!("booking {:?} of {} is found in {found:?}", booking.id, journal.number)));
+                return Err(Violation::Silent(format!(
+                    "booking {:?} of {} is found in {found:?}",
+                    booking.id, journal.number
+                )));
             }
         }
     }
@@ -131,35 +137,67 @@ pub fn audit_at_rest(
         if let Some((over_at, id)) = journal.ledger.first_deadline()
             && over_at <= now
         {
-            return Err(Violation::Silent(format!("{name}: hold {id:?} is over since {over_at:?}, and it is {now:?}")));
+            return Err(Violation::Silent(format!(
+                "{name}: hold {id:?} is over since {over_at:?}, and it is {now:?}"
+            )));
         }
         if engine.number(name) != Some(number) {
-            return Err(Violation::Silent(format!("{name} is {number} in the store and {:?} here", engine.number(name))));
+            return Err(Violation::Silent(format!(
+                "{name} is {number} in the store and {:?} here",
+                engine.number(name)
+            )));
         }
         let Some(view) = engine.view(number) else { continue };
-        let (shown, true_stock) = (format!("{view:?}"), stock_of(&journal.inventory));
+        let (shown, true_stock) = (words_of(&view), stock_of(&journal.inventory));
         if shown != true_stock {
-            return Err(Violation::Silent(format!("{name}: the view shows {shown}, and the journal says {true_stock}")));
+            return Err(Violation::Silent(format!(
+                "{name}: the view shows {shown}, and the journal says {true_stock}"
+            )));
         }
         for booking in journal.ledger.bookings() {
             let shown = engine.booking(number, booking.id);
             if shown.as_deref() != Some(booking) {
-                return Err(Violation::Silent(format!("{name}: the view shows {shown:?}, and the journal says {booking:?}")));
+                return Err(Violation::Silent(format!(
+                    "{name}: the view shows {shown:?}, and the journal says {booking:?}"
+                )));
             }
         }
     }
     Ok(())
 }
 
-/// All of a view in words.
 fn stock_of(inventory: &Inventory) -> String {
-    StockView::new(inventory).map_or_else(String::new, |view| format!("{view:?}"))
+    StockView::new(inventory).map_or_else(String::new, |view| words_of(&view))
+}
+
+/// All of a view in words, however its maps are laid out.
+fn words_of(view: &StockView) -> String {
+    let StockView { sequence, terms, kind } = view;
+    let kind = match kind {
+        KindView::Event(EventView { starts_at, sections, subsections, areas, totals, sellout }) => {
+            let seats = subsections.iter().map(|part| {
+                let states =
+                    (1..=part.rows).map(|row| (1..=part.cols).map(move |seat| part.state(row, seat)));
+                let states: Vec<_> = states.flatten().collect();
+                format!("{} {:?} {states:?}", part.address, part.counts)
+            });
+            let seats: Vec<String> = seats.collect();
+            format!("{starts_at:?} {sections:?} {seats:?} {areas:?} {totals:?} {sellout:?}")
+        }
+        KindView::Schedule(ScheduleView { timezone, pattern, slots }) => {
+            format!("{timezone} {pattern:?} {:?}", slots.iter().collect::<Vec<_>>())
+        }
+        KindView::Shop(ShopView { timezone, boxes }) => {
+            format!("{timezone} {:?}", boxes.iter().collect::<Vec<_>>())
+        }
+    };
+    format!("{sequence} {terms:?} {kind}")
 }
 
 /// What somebody sees of an inventory now.
 pub fn look(engine: &SteppedEngine, number: InventoryNumber, seen_after: u64) -> Option<Seen> {
     let view = engine.view(number)?;
-    Some(Seen { inventory: number, sequence: view.sequence, stock: format!("{view:?}"), seen_after })
+    Some(Seen { inventory: number, sequence: view.sequence, stock: words_of(&view), seen_after })
 }
 
 /// All journals of a store, by the names of their inventories.
@@ -225,15 +263,23 @@ impl Journal {
                 let stock = stock_of(&inventory);
                 if shown != stock {
                     let sequence = record.sequence;
-                    return Err(Violation::Silent(format!("at {sequence} somebody saw {shown}, and it was {stock}")));
+                    return Err(Violation::Silent(format!(
+                        "at {sequence} somebody saw {shown}, and it was {stock}"
+                    )));
                 }
             }
         }
         if let Some(sequence) = seen_at.keys().next() {
-            return Err(Violation::Silent(format!("batch {sequence} was seen, and {} is the last", ledger.sequence())));
+            return Err(Violation::Silent(format!(
+                "batch {sequence} was seen, and {} is the last",
+                ledger.sequence()
+            )));
         }
         if (ledger.sequence(), last) != (head.sequence, head.hash) {
-            return Err(Violation::Silent(format!("the journal ends at {}, the head says {head:?}", ledger.sequence())));
+            return Err(Violation::Silent(format!(
+                "the journal ends at {}, the head says {head:?}",
+                ledger.sequence()
+            )));
         }
         if let Some((over_at, _)) = ledger.first_deadline()
             && head.next_deadline.is_none_or(|wakes_at| wakes_at > over_at)
@@ -258,6 +304,10 @@ impl Journal {
 fn check_answer(books: &Books, asked: &Asked) -> Result<(), String> {
     let Some(answer) = asked.answer() else { return Ok(()) };
     let Outcome::Granted(grant) = &answer.outcome else { return Ok(()) };
+    if answer.sequence == 0 {
+        // Nothing was there, and nothing was to be done: contact details that nobody has can be forgotten anywhere.
+        return if *grant == Grant::Done { Ok(()) } else { Err("granted in no batch".to_owned()) };
+    }
     let journal = books.journals.get(&asked.inventory).ok_or("granted in an inventory that is not there")?;
     if answer.sequence > journal.ledger.sequence() {
         return Err(format!("granted in batch {}, and the journal ends before", answer.sequence));
@@ -275,7 +325,9 @@ fn check_answer(books: &Books, asked: &Asked) -> Result<(), String> {
     let known = versions.iter().zip(1..).any(|(version, next)| {
         version.booking == **booking
             && version.sequence <= answer.sequence
-            && versions.get(next).is_none_or(|later: &crate::ledger::Version| later.sequence >= answer.sequence)
+            && versions
+                .get(next)
+                .is_none_or(|later: &crate::ledger::Version| later.sequence >= answer.sequence)
     });
     if known { Ok(()) } else { Err(format!("granted, and the journal has {versions:?}")) }
 }
@@ -296,7 +348,9 @@ fn check_explanations(books: &Books, history: &History) -> Result<(), Violation>
         for (act, &times) in &journal.ledger.acts {
             let asked_times = asked_for.get(act).copied().unwrap_or(0);
             if times > asked_times {
-                return Err(Violation::Silent(format!("{name}: {act:?} was done {times} times, asked {asked_times} times")));
+                return Err(Violation::Silent(format!(
+                    "{name}: {act:?} was done {times} times, asked {asked_times} times"
+                )));
             }
         }
         if journal.ledger.created && !created {
@@ -349,7 +403,7 @@ fn check_keys(history: &History) -> Result<(), Violation> {
         })
     };
     for (key, asked, answer) in keyed() {
-        if is_remembered(&answer.outcome) {
+        if is_remembered(answer) {
             let (before, told) = *first.entry(key).or_insert((asked, answer));
             let same = fingerprint(before) == fingerprint(asked) && is_same(told, answer);
             if !same {
@@ -381,20 +435,17 @@ fn is_same(one: &Answer, other: &Answer) -> bool {
 }
 
 /// Whether an answer is to be given again. What is wrong with the request itself is said afresh each time, and what was asked
-/// of an inventory that does not exist has nowhere to be remembered.
-fn is_remembered(outcome: &Outcome) -> bool {
-    match outcome {
+/// of an inventory that does not exist (it has no batch) has nowhere to be remembered.
+fn is_remembered(answer: &Answer) -> bool {
+    let by_its_kind = match &answer.outcome {
         Outcome::Granted(_) => true,
         Outcome::Refused(refusal) => match refusal.kind() {
-            RefusalKind::Conflict | RefusalKind::Gone => true,
-            RefusalKind::NotFound => !matches!(
-                **refusal,
-                Refusal::EventNotFound | Refusal::ScheduleNotFound | Refusal::ShopNotFound
-            ),
+            RefusalKind::NotFound | RefusalKind::Conflict | RefusalKind::Gone => true,
             RefusalKind::Invalid
             | RefusalKind::Forbidden
             | RefusalKind::KeyReused
             | RefusalKind::Overloaded => false,
         },
-    }
+    };
+    by_its_kind && answer.sequence > 0
 }

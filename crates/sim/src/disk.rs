@@ -29,7 +29,7 @@ pub enum Damage {
     Lost,
     /// All are kept: only the process died.
     Kept,
-    /// Any of them are kept, and some of those in part: a prefix, or some of the sectors.
+    /// Any of them are kept, and some of those in part: some of their sectors, and of the last one perhaps a prefix.
     Torn,
 }
 
@@ -173,7 +173,8 @@ impl Moment {
     pub fn with_flipped_bit(&self, random: &mut Random) -> Moment {
         let mut flipped = self.clone();
         let file = &mut flipped.files[0];
-        let written: Vec<usize> = (0..file.live.pages.len()).filter(|&page| file.live.pages[page].is_some()).collect();
+        let written: Vec<usize> =
+            (0..file.live.pages.len()).filter(|&page| file.live.pages[page].is_some()).collect();
         if let Some(&page) = (!written.is_empty()).then(|| random.pick(&written)) {
             let bit = random.index(PAGE_BYTES * 8);
             let offset = (page * PAGE_BYTES + bit / 8) as u64;
@@ -192,13 +193,14 @@ impl File {
     fn after_crash(&self, damage: Damage, random: &mut Random) -> Image {
         let mut image = self.durable.clone();
         let kept_percent = 10 + random.below(90);
-        for unsynced in &self.unsynced {
+        for (index, unsynced) in self.unsynced.iter().enumerate() {
             match damage {
                 Damage::Lost => {}
                 Damage::Kept => unsynced.apply(&mut image),
                 Damage::Torn => {
                     if random.percent(kept_percent) {
-                        unsynced.apply_torn(&mut image, random);
+                        let is_last = index + 1 == self.unsynced.len();
+                        unsynced.apply_torn(&mut image, is_last, random);
                     }
                 }
             }
@@ -215,10 +217,11 @@ impl Unsynced {
         }
     }
 
-    fn apply_torn(&self, image: &mut Image, random: &mut Random) {
+    /// Sectors are whole or not there; only what was under way can end anywhere.
+    fn apply_torn(&self, image: &mut Image, is_last: bool, random: &mut Random) {
         match self {
             Unsynced::Write { offset, bytes } if random.percent(30) => {
-                if random.percent(50) {
+                if is_last && random.percent(50) {
                     image.write(*offset, &bytes[..random.index(bytes.len())]);
                     return;
                 }

@@ -21,7 +21,7 @@ pub struct Settings {
     pub retention: Retention,
     /// Of the engine.
     pub snapshot_journal_bytes_min: u64,
-    /// Commands between two steps of the engine, on average.
+    /// Commands for every three steps of the engine, on average.
     pub hurry: u64,
     /// Whether operations of the disk fail besides crashes.
     pub faults: bool,
@@ -40,7 +40,7 @@ impl Settings {
             idle_after: Duration::from_millis(random.between(500, 30_000)),
             retention: if random.percent(25) { Retention::Records(random.below(6)) } else { Retention::All },
             snapshot_journal_bytes_min: random.between(300, 4_000),
-            hurry: random.between(1, 4),
+            hurry: random.between(1, 2),
             faults: random.percent(30),
             bit_flip: random.percent(20),
         }

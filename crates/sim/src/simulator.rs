@@ -72,17 +72,32 @@ pub fn run(seed: u64, settings: &Settings) -> Result<Report, Failed> {
     Err(Failed { violation, last_steps: run.trace.last().map(str::to_owned).collect() })
 }
 
-/// One life on a disk that keeps the moment before each of its operations.
-pub fn record(seed: u64, settings: &Settings) -> Result<(Vec<Moment>, History, Timestamp), Violation> {
+/// What [`record`] kept of a life.
+#[derive(Debug)]
+pub struct Recording {
+    /// Operations of the disk before the first moment.
+    pub operations_before: u64,
+    /// The moment before each operation.
+    pub moments: Vec<Moment>,
+    /// What callers know at the end.
+    pub history: History,
+    /// When that is.
+    pub now: Timestamp,
+}
+
+/// One life on a new store, with the moment before each operation of the disk. The creation of the store is not among them:
+/// its files are made aside and moved into place, so nobody ever meets half of it.
+pub fn record(seed: u64, settings: &Settings) -> Result<Recording, Violation> {
     let mut run = Run::new(seed, settings);
     let disk = Disk::new(run.random.fork());
-    disk.record_moments();
     let mut process = run.start(&disk)?;
+    let operations_before = disk.operations();
+    disk.record_moments();
     run.work(&mut process, settings.commands)?;
     run.rest(&mut process)?;
     let moments = disk.moments();
     disk.stop();
-    Ok((moments, run.history, run.clock.now()))
+    Ok(Recording { operations_before, moments, now: run.clock.now(), history: run.history })
 }
 
 struct Run<'a> {
@@ -312,6 +327,7 @@ impl Run<'_> {
 
     fn end(&mut self, mut process: Process, ending: Ending) -> Result<(), Violation> {
         self.trace.note(format!("the end: {ending:?}"));
+        let unknown_before = self.unknown();
         match ending {
             Ending::Closed => {
                 self.rest(&mut process)?;
@@ -323,7 +339,10 @@ impl Run<'_> {
             Ending::Failure(failure) => {
                 process.disk.fail_after(self.random.below(30), failure);
                 for _ in 0..LAST_STEPS_MAX {
-                    if self.random.percent(25) {
+                    if process.disk.is_stopped() {
+                        break;
+                    } else if self.waiting.is_empty() || self.random.percent(10) {
+                        // Somebody always waits, so that something is under way when it happens.
                         self.ask(&mut process);
                     } else if self.step(&mut process).is_err() {
                         break;
@@ -332,13 +351,18 @@ impl Run<'_> {
             }
         }
         self.report.crashes += 1;
-        self.report.crashes_mid_batch += u32::from(self.waiting.len() > 1);
         process.disk.stop();
         drop(process.engine);
         drop(process.store);
         self.waiting.clear();
         self.history.forget_the_waiting();
+        self.report.crashes_mid_batch += u32::from(self.unknown() > unknown_before);
         Ok(())
+    }
+
+    /// Commands of which nobody knows what became of them.
+    fn unknown(&self) -> usize {
+        self.history.asked.iter().filter(|asked| asked.end == End::Unknown).count()
     }
 
     /// The disk that the next process finds. It may take more than one attempt to start that one.
@@ -387,7 +411,8 @@ impl Run<'_> {
 
     fn is_worth_something(&mut self) -> Result<(), Violation> {
         let report = self.report();
-        let idle = |what: &str| Err(Violation::Silent(format!("a run without {what} shows nothing: {report:?}")));
+        let idle =
+            |what: &str| Err(Violation::Silent(format!("a run without {what} shows nothing: {report:?}")));
         if report.answered * 2 < report.asked {
             return idle("answers to half of its commands");
         }

@@ -209,7 +209,8 @@ impl Stage {
         let customer = *random.pick(&CUSTOMERS);
         let want = self.want(random, now);
         let mut book = Book::new(id, customer, want, code_of(id));
-        book.hold_ttl_seconds = random.percent(80).then(|| u32::try_from(random.between(5, 90)).expect("small"));
+        book.hold_ttl_seconds =
+            random.percent(80).then(|| u32::try_from(random.between(5, 90)).expect("small"));
         book.confirm = random.percent(10);
         book.contact = random.percent(10).then(|| Box::from(&b"sealed"[..]));
         Action::Book(Box::new(book))
@@ -246,7 +247,8 @@ impl Stage {
     fn follow_up(&self, random: &mut Random, now: Timestamp, booking: BookingId) -> Action {
         match random.below(10) {
             0..=3 => {
-                let payment_reference = random.percent(50).then(|| format!("payment-{}", random.below(1_000)).into());
+                let payment_reference =
+                    random.percent(50).then(|| format!("payment-{}", random.below(1_000)).into());
                 let if_expired = random.percent(20).then_some(LatePayment::Equivalent);
                 Action::Confirm(Confirm { booking, payment_reference, if_expired, free_only: false })
             }
@@ -258,7 +260,9 @@ impl Stage {
             7 => Action::Redeem(Redeem { booking, redeem_code: Some(code_of(booking)) }),
             _ => {
                 let to = match self.kind {
-                    InventoryKind::Schedule | InventoryKind::Shop => Destination::Slot(some_slot(random, now)),
+                    InventoryKind::Schedule | InventoryKind::Shop => {
+                        Destination::Slot(some_slot(random, now))
+                    }
                     InventoryKind::Event => Destination::Seats(vec![some_seats(random, 2)]),
                 };
                 Action::Move(Box::new(Move { booking, to, free_only: false }))
@@ -285,7 +289,8 @@ impl Stage {
                 let slot = some_slot(random, now);
                 if random.percent(30) {
                     let start = Minute(slot.start.0 + 60);
-                    let window = Window { start, end: Minute(start.0 + 30), capacity: small, price: Money(70) };
+                    let window =
+                        Window { start, end: Minute(start.0 + 30), capacity: small, price: Money(70) };
                     Action::AddSlot(AddSlot { date: slot.date, window })
                 } else {
                     let closed = random.percent(30).then(|| random.percent(50));

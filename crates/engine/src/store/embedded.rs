@@ -9,6 +9,7 @@
 //! their pages checked when they are opened, larger ones when they were not closed properly.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use boxoffice_core::ids::BookingId;
@@ -134,17 +135,10 @@ impl EmbeddedStore {
             io::ErrorKind::InvalidData => OpenError::Damaged(error.to_string()),
             _ => io_error(error),
         })?;
-        let mut database = redb::Builder::new()
-            .set_cache_size(CACHE_BYTES)
-            .create_with_backend(Backend(files.store))
-            .map_err(|error| match error {
-                redb::DatabaseError::DatabaseAlreadyOpen => OpenError::InUse(PathBuf::new()),
-                other => OpenError::Damaged(other.to_string()),
-            })?;
-        if store_bytes > 0 && store_bytes <= CHECKED_AT_OPEN_BYTES_MAX {
-            // Whether it had to be repaired does not matter here: what the repair may have lost is looked for below.
-            database.check_integrity().map_err(|error| OpenError::Damaged(error.to_string()))?;
-        }
+        // On some damaged pages redb panics instead of saying so.
+        let opened = catch_unwind(AssertUnwindSafe(|| open_database(files.store, store_bytes)));
+        let database = opened
+            .unwrap_or_else(|_| Err(OpenError::Damaged("it cannot be read without a panic".to_owned())))?;
         let store = EmbeddedStore {
             meta: Mutex::new(Meta { format: FORMAT_VERSION, commits: 0, inventories: 0 }),
             mark,
@@ -154,7 +148,7 @@ impl EmbeddedStore {
         let marked = store.mark.count();
         match meta {
             None if marked == 0 => {
-                store.initialize().map_err(|error| OpenError::Damaged(error.to_string()))?
+                store.initialize().map_err(|error| OpenError::Damaged(error.to_string()))?;
             }
             None => {
                 let message = format!("{marked} commits were acknowledged, and it is empty");
@@ -364,6 +358,21 @@ impl Store for EmbeddedStore {
         drop(self.database.write().take());
         self.mark.close().map_err(|error| StoreError::Failed(error.to_string()))
     }
+}
+
+fn open_database(file: Box<dyn StorageBackend>, bytes: u64) -> Result<Database, OpenError> {
+    let mut database = redb::Builder::new()
+        .set_cache_size(CACHE_BYTES)
+        .create_with_backend(Backend(file))
+        .map_err(|error| match error {
+            redb::DatabaseError::DatabaseAlreadyOpen => OpenError::InUse(PathBuf::new()),
+            other => OpenError::Damaged(other.to_string()),
+        })?;
+    if bytes > 0 && bytes <= CHECKED_AT_OPEN_BYTES_MAX {
+        // Whether it had to be repaired does not matter here: what the repair may have lost is looked for later.
+        database.check_integrity().map_err(|error| OpenError::Damaged(error.to_string()))?;
+    }
+    Ok(database)
 }
 
 enum ReadError {

@@ -27,7 +27,7 @@ impl Mark {
     /// Reads the mark; zero if the file is new.
     ///
     /// # Errors
-    /// If neither slot checks out although something was written.
+    /// If neither slot checks out.
     pub(super) fn open(file: Box<dyn StorageBackend>) -> io::Result<Mark> {
         let length = file.len()?;
         let whole = 2 * SLOT_BYTES as u64;
@@ -37,18 +37,18 @@ impl Mark {
         } else {
             file.set_len(whole)?;
         }
-        let slots: Vec<u64> = bytes.chunks_exact(SLOT_BYTES).filter_map(read_slot).collect();
-        let untouched = bytes.iter().all(|&byte| byte == 0);
-        let count = match slots.into_iter().max() {
-            Some(count) => count,
-            None if untouched => 0,
-            None => {
-                return Err(io::Error::new(
-                    io::ErrorKind::InvalidData,
-                    "the high-water mark is damaged in both places",
-                ));
-            }
+        let slots: Vec<Option<u64>> = bytes.chunks_exact(SLOT_BYTES).map(read_slot).collect();
+        let Some(count) = slots.iter().copied().flatten().max() else {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "the high-water mark is damaged in both places",
+            ));
         };
+        // A slot that was torn is made whole before the other one can be.
+        for (slot, _) in slots.iter().enumerate().filter(|(_, count)| count.is_none()) {
+            file.write((slot * SLOT_BYTES) as u64, &slot_bytes(count))?;
+            file.sync_data()?;
+        }
         Ok(Mark { file, count: Mutex::new(count) })
     }
 
@@ -80,7 +80,11 @@ fn slot_bytes(count: u64) -> [u8; SLOT_BYTES] {
     bytes
 }
 
+/// What a slot says; one that was never written says zero.
 fn read_slot(bytes: &[u8]) -> Option<u64> {
+    if bytes.iter().all(|&byte| byte == 0) {
+        return Some(0);
+    }
     let count = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes"));
     (slot_bytes(count) == bytes).then_some(count)
 }
