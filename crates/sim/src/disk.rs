@@ -169,6 +169,11 @@ impl Moment {
         Disk::with_files(files, random)
     }
 
+    /// The same with the store's file as it was at an earlier moment: acknowledged commits are gone.
+    pub fn with_store_of(&self, earlier: &Moment) -> Moment {
+        Moment { files: [earlier.files[0].clone(), self.files[1].clone()] }
+    }
+
     /// The same with one bit of the store's file turned over.
     pub fn with_flipped_bit(&self, random: &mut Random) -> Moment {
         let mut flipped = self.clone();

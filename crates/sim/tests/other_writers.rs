@@ -12,19 +12,20 @@ use boxoffice_core::money::{Currency, Money};
 use boxoffice_core::outcome::{Grant, Outcome};
 use boxoffice_core::time::Timestamp;
 use boxoffice_engine::stepped::{Receipt, Step, SteppedEngine};
-use boxoffice_engine::store::{MemoryStore, NextCommit, Store};
+use boxoffice_engine::store::{EmbeddedStore, MemoryStore, NextCommit, Store};
 use boxoffice_engine::{Answer, Clock, Settings, SubmitError};
 use boxoffice_sim::auditor::{self, Archive};
+use boxoffice_sim::disk::Disk;
 use boxoffice_sim::history::{Asked, End, History};
+use boxoffice_sim::random::Random;
 use boxoffice_sim::workload::START;
 
 const HALL: &str = "hall";
 const SEATS: u16 = 4;
 
-fn writer(store: &Arc<MemoryStore>) -> SteppedEngine {
+fn writer(store: &Arc<dyn Store>) -> SteppedEngine {
     let settings = Settings { shards: 1, ..Settings::default() };
-    let store: Arc<dyn Store> = Arc::clone(store) as Arc<dyn Store>;
-    SteppedEngine::start(store, Clock::manual(START), &settings).expect("it starts")
+    SteppedEngine::start(Arc::clone(store), Clock::manual(START), &settings).expect("it starts")
 }
 
 fn create() -> Command {
@@ -72,7 +73,14 @@ fn seat(answer: &Answer) -> Option<u16> {
 
 #[test]
 fn what_is_fenced_is_decided_again_and_nothing_is_sold_twice() {
-    let store = Arc::new(MemoryStore::default());
+    let disk = Disk::new(Random::new(1));
+    let embedded = EmbeddedStore::open_files(disk.files()).expect("a new store");
+    assert_two_writers_sell_each_seat_once(Arc::new(MemoryStore::default()));
+    assert_two_writers_sell_each_seat_once(Arc::new(embedded));
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the store is of this test alone")]
+fn assert_two_writers_sell_each_seat_once(store: Arc<dyn Store>) {
     let mut history = History::default();
     let mut first = writer(&store);
     let mut created = first.submit(HALL, create());
@@ -123,14 +131,15 @@ fn what_is_fenced_is_decided_again_and_nothing_is_sold_twice() {
 fn after_a_failed_commit_the_state_is_one_or_the_other() {
     let rows = [(NextCommit::FailsBefore, false), (NextCommit::FailsAfter, true), (NextCommit::Full, false)];
     for (next, is_durable) in rows {
-        let store = Arc::new(MemoryStore::default());
+        let memory = Arc::new(MemoryStore::default());
+        let store: Arc<dyn Store> = Arc::clone(&memory) as Arc<dyn Store>;
         let mut engine = writer(&store);
         let mut created = engine.submit(HALL, create());
         engine.settle().unwrap();
         let mut history = History::default();
         history.asked.push(asked(create(), End::Answered(answer(&mut created).unwrap())));
         let mut receipts: Vec<Receipt> = (1..=3).map(|number| engine.submit(HALL, book(number))).collect();
-        store.next_commit(next);
+        memory.next_commit(next);
         engine.step(Step::Seal(0)).unwrap();
         engine.step(Step::Commit).unwrap_err();
         for (number, receipt) in (1..).zip(&mut receipts) {
@@ -139,7 +148,7 @@ fn after_a_failed_commit_the_state_is_one_or_the_other() {
         }
         drop(engine);
 
-        let store = Arc::new(store.after_crash());
+        let store: Arc<dyn Store> = Arc::new(memory.after_crash());
         auditor::audit(&*store, &Archive::default(), &history).unwrap();
         let mut engine = writer(&store);
         let mut again: Vec<Receipt> = (1..=3).map(|number| engine.submit(HALL, book(number))).collect();
