@@ -202,3 +202,29 @@ fn remember(
         reply: reply.clone(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::Outcome;
+    use crate::testing::{book, id, keyed, one_section, second};
+
+    #[test]
+    fn a_reason_from_outside_is_remembered_like_one_of_the_rules() {
+        let mut inventory = Inventory::default();
+        apply(&mut inventory, second(0), &one_section(1, 4).into());
+        let command = keyed("key", 1, book("b1", "ann").best(1));
+        let refused = refuse(&mut inventory, second(1), &command, Refusal::BookingIdTaken);
+        assert_eq!(refused.outcome, Outcome::Refused(Box::new(Refusal::BookingIdTaken)));
+        inventory.end_batch();
+        let again = apply(&mut inventory, second(2), &command);
+        assert!(again.replayed && inventory.booking(id("b1")).is_none());
+        assert_eq!(
+            (again.outcome, again.sequence, again.decided_at),
+            (refused.outcome, refused.sequence, refused.decided_at)
+        );
+        let misused = keyed("key", 2, book("b1", "ann").best(1));
+        let reused = refuse(&mut inventory, second(2), &misused, Refusal::BookingIdTaken);
+        assert_eq!(reused.outcome, Outcome::Refused(Box::new(Refusal::IdempotencyKeyReused)));
+    }
+}

@@ -156,7 +156,11 @@ impl Ledger {
                         before.payment_reference.clone_from(payment_reference);
                         Ok(Status::Confirmed { confirmed_at })
                     }
-                    _ => Err("only a hold in time is confirmed"),
+                    Status::OnHold { .. }
+                    | Status::Confirmed { .. }
+                    | Status::Redeemed { .. }
+                    | Status::Cancelled { .. }
+                    | Status::Expired { .. } => Err("only a hold in time is confirmed"),
                 })?;
             }
             Change::Revived { booking, from, units, redeem_code, payment_reference } => {
@@ -169,7 +173,11 @@ impl Ledger {
                         before.payment_reference.clone_from(payment_reference);
                         Ok(Status::Confirmed { confirmed_at })
                     }
-                    _ => Err("only what expired is revived"),
+                    Status::OnHold { .. }
+                    | Status::Confirmed { .. }
+                    | Status::Redeemed { .. }
+                    | Status::Cancelled { .. }
+                    | Status::Expired { .. } => Err("only what expired is revived"),
                 })?;
                 self.take(*booking, units)?;
             }
@@ -179,7 +187,11 @@ impl Ledger {
                     Status::OnHold { expires_at: earlier } if earlier < *expires_at => {
                         Ok(Status::OnHold { expires_at: *expires_at })
                     }
-                    _ => Err("only a hold is extended, and only forward"),
+                    Status::OnHold { .. }
+                    | Status::Confirmed { .. }
+                    | Status::Redeemed { .. }
+                    | Status::Cancelled { .. }
+                    | Status::Expired { .. } => Err("only a hold is extended, and only forward"),
                 })?;
             }
             Change::Cancelled { booking, reason: _ } => {
@@ -190,7 +202,9 @@ impl Ledger {
                     Status::Confirmed { confirmed_at } => {
                         Ok(Status::Cancelled { confirmed_at: Some(confirmed_at), cancelled_at })
                     }
-                    _ => Err("only an active booking is cancelled"),
+                    Status::Redeemed { .. } | Status::Cancelled { .. } | Status::Expired { .. } => {
+                        Err("only an active booking is cancelled")
+                    }
                 })?;
                 self.free(*booking, &units)?;
             }
@@ -212,7 +226,10 @@ impl Ledger {
                 let redeemed_at = self.now()?;
                 self.restate(*booking, |before| match before.status {
                     Status::Confirmed { confirmed_at } => Ok(Status::Redeemed { confirmed_at, redeemed_at }),
-                    _ => Err("only a confirmed booking is redeemed"),
+                    Status::OnHold { .. }
+                    | Status::Redeemed { .. }
+                    | Status::Cancelled { .. }
+                    | Status::Expired { .. } => Err("only a confirmed booking is redeemed"),
                 })?;
             }
             Change::Expired { booking } => {
@@ -221,7 +238,10 @@ impl Ledger {
                 let units = self.restate(*booking, |before| match before.status {
                     Status::OnHold { expires_at } if expires_at <= now => Ok(Status::Expired { expires_at }),
                     Status::OnHold { .. } => Err("a hold ends early"),
-                    _ => Err("a hold ends twice"),
+                    Status::Confirmed { .. }
+                    | Status::Redeemed { .. }
+                    | Status::Cancelled { .. }
+                    | Status::Expired { .. } => Err("a hold ends twice"),
                 })?;
                 self.free(*booking, &units)?;
             }

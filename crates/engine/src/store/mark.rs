@@ -88,3 +88,34 @@ fn read_slot(bytes: &[u8]) -> Option<u64> {
     let count = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes"));
     (slot_bytes(count) == bytes).then_some(count)
 }
+
+#[cfg(test)]
+mod tests {
+    use redb::backends::InMemoryBackend;
+
+    use super::*;
+
+    /// A mark that was left with these bytes.
+    fn left(slots: [&[u8]; 2]) -> io::Result<Mark> {
+        let file = InMemoryBackend::new();
+        file.set_len(2 * SLOT_BYTES as u64)?;
+        file.write(0, slots[0])?;
+        file.write(SLOT_BYTES as u64, slots[1])?;
+        Mark::open(Box::new(file))
+    }
+
+    #[test]
+    fn a_torn_slot_leaves_the_other_even_if_that_was_never_written() {
+        let torn = &slot_bytes(7)[..20];
+        assert_eq!(left([&slot_bytes(6), torn]).unwrap().count(), 6);
+        assert_eq!(left([&[], torn]).unwrap().count(), 0);
+        assert_eq!(left([torn, torn]).unwrap_err().kind(), io::ErrorKind::InvalidData);
+    }
+
+    #[test]
+    fn a_torn_slot_is_made_whole_before_the_other_can_be_torn() {
+        let mark = left([&slot_bytes(6), &slot_bytes(7)[..20]]).unwrap();
+        mark.file.write(0, &[1; SLOT_BYTES]).unwrap();
+        assert_eq!(Mark::open(mark.file).unwrap().count(), 6);
+    }
+}
