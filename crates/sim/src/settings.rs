@@ -21,7 +21,7 @@ pub struct Settings {
     pub retention: Retention,
     /// Of the engine.
     pub snapshot_journal_bytes_min: u64,
-    /// Commands for every three steps of the engine, on average.
+    /// Commands for every two steps of the engine and one of each shard, on average.
     pub hurry: u64,
     /// Whether operations of the disk fail besides crashes.
     pub faults: bool,

@@ -195,7 +195,9 @@ impl Run<'_> {
     fn work(&mut self, process: &mut Process, commands: usize) -> Result<(), Violation> {
         let until = self.history.asked.len() + commands;
         while self.history.asked.len() < until {
-            if self.random.below(self.settings.hurry + 3) < self.settings.hurry {
+            // More shards take more steps for the same work.
+            let steps = 2 + self.settings.shards as u64;
+            if self.random.below(self.settings.hurry + steps) < self.settings.hurry {
                 self.ask(process);
             } else {
                 self.step(process)?;
