@@ -17,6 +17,26 @@ use crate::time::Timestamp;
 /// `now` than the last change's counts as that one. A refused command changes nothing, except that a key remembers
 /// the refusal.
 pub fn apply(inventory: &mut Inventory, now: Timestamp, command: &Command) -> Applied {
+    answer(inventory, now, command, decide)
+}
+
+/// Refuses a command for a reason that the inventory cannot know, such as an id that another inventory has.
+///
+/// All else is as in [`apply`]: due holds end, a key that was answered gives that answer, and one that was not remembers
+/// this refusal. So whoever sends the command again hears the same, even if the reason is gone by then.
+pub fn refuse(inventory: &mut Inventory, now: Timestamp, command: &Command, refusal: Refusal) -> Applied {
+    answer(inventory, now, command, |inventory, _, command| {
+        check_key(inventory, command)?;
+        Err(refusal)
+    })
+}
+
+fn answer(
+    inventory: &mut Inventory,
+    now: Timestamp,
+    command: &Command,
+    decide: impl FnOnce(&mut Inventory, Timestamp, &Command) -> Result<Decision, Refusal>,
+) -> Applied {
     let now = now.clamped().max(inventory.clock());
     let mut acts = Acts { inventory, now, changes: Vec::new(), last: None };
     while let Some(expired) = commands::expire::first_due(acts.inventory, now) {
@@ -199,4 +219,30 @@ fn remember(
         keep_until,
         reply: reply.clone(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::Outcome;
+    use crate::testing::{book, id, keyed, one_section, second};
+
+    #[test]
+    fn a_reason_from_outside_is_remembered_like_one_of_the_rules() {
+        let mut inventory = Inventory::default();
+        apply(&mut inventory, second(0), &one_section(1, 4).into());
+        let command = keyed("key", 1, book("b1", "ann").best(1));
+        let refused = refuse(&mut inventory, second(1), &command, Refusal::BookingIdTaken);
+        assert_eq!(refused.outcome, Outcome::Refused(Box::new(Refusal::BookingIdTaken)));
+        inventory.end_batch();
+        let again = apply(&mut inventory, second(2), &command);
+        assert!(again.replayed && inventory.booking(id("b1")).is_none());
+        assert_eq!(
+            (again.outcome, again.sequence, again.decided_at),
+            (refused.outcome, refused.sequence, refused.decided_at)
+        );
+        let misused = keyed("key", 2, book("b1", "ann").best(1));
+        let reused = refuse(&mut inventory, second(2), &misused, Refusal::BookingIdTaken);
+        assert_eq!(reused.outcome, Outcome::Refused(Box::new(Refusal::IdempotencyKeyReused)));
+    }
 }

@@ -97,7 +97,7 @@ mod tests {
             let place = (state >> 33) as u32 % 100;
             let old = current[place as usize];
             // Holds are made and extended to a later time, or end; some where a half of the time runs over.
-            let start = if place % 2 == 0 { -300 } else { (1 << 32) - 300 };
+            let start = if place.is_multiple_of(2) { -300 } else { (1 << 32) - 300 };
             let later = Timestamp(old.map_or(start, |old| old.0) + 1 + (state >> 40) as i64 % 50);
             let new = (state >> 60 < 11).then_some(later);
             current[place as usize] = new;

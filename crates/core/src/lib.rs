@@ -36,4 +36,4 @@ mod snapshot;
 mod testing;
 pub mod time;
 
-pub use apply::apply;
+pub use apply::{apply, refuse};

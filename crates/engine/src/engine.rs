@@ -15,7 +15,7 @@ use crate::clock::Clock;
 use crate::commit::Committer;
 use crate::ids::{self, InventoryNumber, inventory_of};
 use crate::inbox::{Inbox, Rejected};
-use crate::limits::{NAME_BYTES_MAX, QUEUE_COMMANDS_MAX};
+use crate::limits::{NAME_BYTES_MAX, QUEUE_COMMANDS_MAX, SNAPSHOT_JOURNAL_BYTES_MIN};
 use crate::published::{Entry, Published, Registry, State, route_of};
 use crate::shard::{Request, Shard, Target};
 use crate::snapshot::Retention;
@@ -47,12 +47,19 @@ pub struct Settings {
     pub idle_after: Duration,
     /// How much of the journal is kept.
     pub retention: Retention,
+    /// The journal of an inventory grows at least this much between snapshots, however small the inventory is.
+    pub snapshot_journal_bytes_min: u64,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Settings { shards: cores, idle_after: Duration::from_secs(600), retention: Retention::All }
+        Settings {
+            shards: cores,
+            idle_after: Duration::from_secs(600),
+            retention: Retention::All,
+            snapshot_journal_bytes_min: SNAPSHOT_JOURNAL_BYTES_MIN,
+        }
     }
 }
 

@@ -12,17 +12,15 @@ use boxoffice_core::change::Change;
 use boxoffice_core::command::{Action, Command};
 use boxoffice_core::ids::{Actor, BookingId};
 use boxoffice_core::inventory::Inventory;
-use boxoffice_core::outcome::{Applied, Outcome};
+use boxoffice_core::outcome::Applied;
 use boxoffice_core::refusal::Refusal;
 use boxoffice_core::time::Timestamp;
 use parking_lot::Mutex;
 
 use crate::answer::{Answer, ReplyTo, SubmitError};
+use crate::engine::Settings;
 use crate::ids::{InventoryNumber, inventory_of};
-use crate::limits::{
-    BATCH_COMMANDS_MAX, FORGET_KEYS_EVERY_MS, IDLE_SWEEP_MS, SNAPSHOT_JOURNAL_BYTES_MIN,
-    WAITING_FOR_LOAD_COMMANDS_MAX,
-};
+use crate::limits::{BATCH_COMMANDS_MAX, FORGET_KEYS_EVERY_MS, IDLE_SWEEP_MS, WAITING_FOR_LOAD_COMMANDS_MAX};
 use crate::load::{LoadError, Loaded};
 use crate::published::{Batch, Publication, Registry, State};
 use crate::record::{self, Hash, Head};
@@ -36,6 +34,7 @@ pub(crate) struct Shard {
     chosen_ids: Arc<ChosenIds>,
     numbers: Arc<AtomicU32>,
     idle_after_ms: i64,
+    snapshot_journal_bytes_min: u64,
     generations: u32,
     live: HashMap<InventoryNumber, Live>,
     loading: HashMap<InventoryNumber, Waiting>,
@@ -122,13 +121,14 @@ impl Shard {
         registry: Arc<Registry>,
         chosen_ids: Arc<ChosenIds>,
         numbers: Arc<AtomicU32>,
-        idle_after_ms: i64,
+        settings: &Settings,
     ) -> Shard {
         Shard {
             registry,
             chosen_ids,
             numbers,
-            idle_after_ms,
+            idle_after_ms: i64::try_from(settings.idle_after.as_millis()).unwrap_or(i64::MAX),
+            snapshot_journal_bytes_min: settings.snapshot_journal_bytes_min,
             generations: 0,
             live: HashMap::new(),
             loading: HashMap::new(),
@@ -280,6 +280,8 @@ impl Shard {
                 self.created.remove(&live.name);
                 // What was decided since on the state that was dropped is decided again as well.
                 let dropped = self.open.extract_if(.., |part| part.number == number).collect::<Vec<_>>();
+                // Their ids are claimed again when they are decided again.
+                chosen_ids(number, &live.changes).for_each(|id| self.chosen_ids.let_go(id));
                 let since = dropped.into_iter().flat_map(|part| part.answered).map(|(request, _)| request);
                 for request in requests.into_iter().chain(since) {
                     self.submit(now, request);
@@ -403,7 +405,11 @@ impl Shard {
                         }
                         applied
                     }
-                    Ok(false) => refused(&live.inventory, now, Refusal::BookingIdTaken),
+                    Ok(false) => {
+                        // Remembered with its key: the claim may be gone when the command is sent again.
+                        let taken = Refusal::BookingIdTaken;
+                        boxoffice_core::refuse(&mut live.inventory, now, &request.command, taken)
+                    }
                     Err(error) => {
                         tracing::error!(%number, %error, "a booking id cannot be looked up");
                         request.reply.send(Err(SubmitError::Damaged(Arc::from(error.to_string()))));
@@ -491,7 +497,7 @@ impl Shard {
         live.hash = hash;
         live.in_flight = true;
         live.journal_bytes += record.len() as u64;
-        let wanted = live.journal_bytes > SNAPSHOT_JOURNAL_BYTES_MIN.max(2 * live.snapshot_bytes);
+        let wanted = live.journal_bytes > self.snapshot_journal_bytes_min.max(2 * live.snapshot_bytes);
         if wanted && !live.snapshot_wanted {
             live.snapshot_wanted = true;
             self.errands.snapshot.push(number);
@@ -499,11 +505,7 @@ impl Shard {
         let due = live.inventory.next_deadlines();
         let next_deadline = [due.hold, due.roll].into_iter().flatten().min();
         let name = Arc::clone(&live.name);
-        let chosen = |change: &Change| match change {
-            Change::Booked(booking) if inventory_of(booking.id) != number => Some(booking.id),
-            _ => None,
-        };
-        let chosen_ids: Vec<BookingId> = changes.iter().filter_map(chosen).collect();
+        let chosen_ids: Vec<BookingId> = chosen_ids(number, &changes).collect();
         let bookings = touched.bookings.iter().map(|&id| live.inventory.booking(id).cloned());
         let bookings = bookings.collect::<Option<Vec<_>>>().expect("bookings are never removed");
         let changes = Arc::new(changes);
@@ -542,6 +544,14 @@ impl Shard {
             false
         });
     }
+}
+
+/// New bookings whose ids do not name the inventory.
+fn chosen_ids(number: InventoryNumber, changes: &[Change]) -> impl Iterator<Item = BookingId> {
+    changes.iter().filter_map(move |change| match change {
+        Change::Booked(booking) if inventory_of(booking.id) != number => Some(booking.id),
+        _ => None,
+    })
 }
 
 impl Live {
@@ -678,15 +688,5 @@ impl ChosenIds {
         if *claims == 0 {
             claimed.remove(&id);
         }
-    }
-}
-
-fn refused(inventory: &Inventory, now: Timestamp, refusal: Refusal) -> Applied {
-    Applied {
-        outcome: Outcome::Refused(Box::new(refusal)),
-        changes: Vec::new(),
-        sequence: inventory.sequence(),
-        decided_at: now.max(inventory.clock()),
-        replayed: false,
     }
 }

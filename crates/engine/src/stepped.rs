@@ -36,12 +36,11 @@ pub(crate) fn assemble(store: &Arc<dyn Store>, settings: &Settings) -> Result<As
     let chosen_ids = Arc::new(ChosenIds::new(Arc::clone(store)));
     let next_number = heads.iter().map(|head| head.inventory.0 + 1).max().unwrap_or(1);
     let numbers = Arc::new(next_number.into());
-    let idle_after_ms = i64::try_from(settings.idle_after.as_millis()).unwrap_or(i64::MAX);
     let count = settings.shards.max(1);
     let mut shards: Vec<Shard> = (0..count)
         .map(|_| {
             let (registry, chosen_ids) = (Arc::clone(&registry), Arc::clone(&chosen_ids));
-            Shard::new(registry, chosen_ids, Arc::clone(&numbers), idle_after_ms)
+            Shard::new(registry, chosen_ids, Arc::clone(&numbers), settings)
         })
         .collect();
     for head in &heads {

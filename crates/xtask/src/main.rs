@@ -4,6 +4,7 @@
 mod error;
 mod lint;
 mod planted_bugs;
+mod sim;
 mod sources;
 mod step;
 mod test;
@@ -19,7 +20,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   test                                  everything that must pass, in one go
   lint                                  formatting, clippy, tidy and the licences and sources of dependencies
   tidy                                  the structural rules of the repository
-  planted-bugs [--list] [--only NAME]   puts known bugs into the core, one by one: the tests must notice each
+  sim [--seed N] [--runs K]             simulated runs with crashes from seed N on, each audited
+  planted-bugs [--list] [--only NAME]   puts known bugs into core and engine, one by one: the tests must notice each
 ";
 
 fn main() -> ExitCode {
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
         ["test"] => test::run(),
         ["lint"] => lint::run(),
         ["tidy"] => tidy::run(),
+        ["sim", options @ ..] => sim::run(options),
         ["planted-bugs"] => planted_bugs::run(None),
         ["planted-bugs", "--list"] => planted_bugs::list(),
         ["planted-bugs", "--only", name] => planted_bugs::run(Some(name)),

@@ -27,32 +27,34 @@ impl Mark {
     /// Reads the mark; zero if the file is new.
     ///
     /// # Errors
-    /// If neither slot checks out although something was written, or if a part of the file is missing.
+    /// If neither slot checks out, or if a part of the file is missing.
     pub(super) fn open(file: Box<dyn StorageBackend>) -> io::Result<Mark> {
         let length = file.len()?;
         let whole = 2 * SLOT_BYTES as u64;
         let mut bytes = vec![0; 2 * SLOT_BYTES];
-        if length >= whole {
-            file.read(0, &mut bytes)?;
-        } else if length == 0 {
-            file.set_len(whole)?;
-        } else {
-            // It is made in one piece before anything is stored, so it was whole once.
-            let message = format!("the high-water mark is cut short to {length} bytes");
-            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
-        }
-        let slots: Vec<u64> = bytes.chunks_exact(SLOT_BYTES).filter_map(read_slot).collect();
-        let untouched = bytes.iter().all(|&byte| byte == 0);
-        let count = match slots.into_iter().max() {
-            Some(count) => count,
-            None if untouched => 0,
-            None => {
-                return Err(io::Error::new(
-                    io::ErrorKind::InvalidData,
-                    "the high-water mark is damaged in both places",
-                ));
+        let there = bytes.len().min(usize::try_from(length).unwrap_or(usize::MAX));
+        file.read(0, &mut bytes[..there])?;
+        if length < whole {
+            // Its length is synced before anything is written into it.
+            if bytes.iter().any(|&byte| byte != 0) {
+                let message = format!("the high-water mark is cut short to {length} bytes");
+                return Err(io::Error::new(io::ErrorKind::InvalidData, message));
             }
+            file.set_len(whole)?;
+            file.sync_data()?;
+        }
+        let slots: Vec<Option<u64>> = bytes.chunks_exact(SLOT_BYTES).map(read_slot).collect();
+        let Some(count) = slots.iter().copied().flatten().max() else {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "the high-water mark is damaged in both places",
+            ));
         };
+        // A slot that was torn is made whole before the other one can be.
+        for (slot, _) in slots.iter().enumerate().filter(|(_, count)| count.is_none()) {
+            file.write((slot * SLOT_BYTES) as u64, &slot_bytes(count))?;
+            file.sync_data()?;
+        }
         Ok(Mark { file, count: Mutex::new(count) })
     }
 
@@ -84,7 +86,11 @@ fn slot_bytes(count: u64) -> [u8; SLOT_BYTES] {
     bytes
 }
 
+/// What a slot says; one that was never written says zero.
 fn read_slot(bytes: &[u8]) -> Option<u64> {
+    if bytes.iter().all(|&byte| byte == 0) {
+        return Some(0);
+    }
     let count = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes"));
     (slot_bytes(count) == bytes).then_some(count)
 }
@@ -102,5 +108,29 @@ mod tests {
         file.write(0, &slot_bytes(7)).unwrap();
         let error = Mark::open(Box::new(file)).unwrap_err();
         assert_eq!(error.to_string(), "the high-water mark is cut short to 48 bytes");
+    }
+
+    /// A mark that was left with these bytes.
+    fn left(slots: [&[u8]; 2]) -> io::Result<Mark> {
+        let file = InMemoryBackend::new();
+        file.set_len(2 * SLOT_BYTES as u64)?;
+        file.write(0, slots[0])?;
+        file.write(SLOT_BYTES as u64, slots[1])?;
+        Mark::open(Box::new(file))
+    }
+
+    #[test]
+    fn a_torn_slot_leaves_the_other_even_if_that_was_never_written() {
+        let torn = &slot_bytes(7)[..20];
+        assert_eq!(left([&slot_bytes(6), torn]).unwrap().count(), 6);
+        assert_eq!(left([&[], torn]).unwrap().count(), 0);
+        assert_eq!(left([torn, torn]).unwrap_err().kind(), io::ErrorKind::InvalidData);
+    }
+
+    #[test]
+    fn a_torn_slot_is_made_whole_before_the_other_can_be_torn() {
+        let mark = left([&slot_bytes(6), &slot_bytes(7)[..20]]).unwrap();
+        mark.file.write(0, &[1; SLOT_BYTES]).unwrap();
+        assert_eq!(Mark::open(mark.file).unwrap().count(), 6);
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::Suite;
 use crate::error::{Error, Result};
 use crate::sources;
 use crate::step::cargo;
@@ -16,7 +17,7 @@ pub(super) struct Copy {
     root: PathBuf,
 }
 
-/// What the tests of core said.
+/// What the tests said.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Passed,
@@ -62,10 +63,10 @@ impl Copy {
             .map_err(|error| Error::new(format!("cannot write {file}: {error}")))
     }
 
-    /// Compiles the tests of core; what the compiler said if it refuses.
-    pub(super) fn build(&self) -> Result<std::result::Result<(), String>> {
+    /// Compiles the tests of a suite; what the compiler said if it refuses.
+    pub(super) fn build(&self, suite: Suite) -> Result<std::result::Result<(), String>> {
         let output = self
-            .cargo_test()
+            .cargo_test(suite)
             .arg("--no-run")
             .output()
             .map_err(|error| Error::new(format!("cannot start cargo: {error}")))?;
@@ -73,18 +74,18 @@ impl Copy {
         Ok(if output.status.success() { Ok(()) } else { Err(complaint) })
     }
 
-    /// Runs the tests of core that were built, binary by binary until one fails.
-    pub(super) fn test(&self, model_commands: u32, patience: Duration) -> Result<Verdict> {
+    /// Runs the tests of a suite that were built, binary by binary until one fails.
+    pub(super) fn test(&self, suite: Suite, model_commands: u32, patience: Duration) -> Result<Verdict> {
         let started = Instant::now();
-        for binary in self.test_binaries()? {
+        for binary in self.test_binaries(suite)? {
             let log = self.root.join("test.log");
             let open = File::create(&log).and_then(|out| Ok((out.try_clone()?, out)));
             let (out, err) =
                 open.map_err(|error| Error::new(format!("cannot write {}: {error}", log.display())))?;
-            let core = self.root.join("crates/core");
+            let folder = self.root.join(suite.tests());
             let mut child = Command::new(&binary)
-                .current_dir(&core)
-                .env("CARGO_MANIFEST_DIR", &core)
+                .current_dir(&folder)
+                .env("CARGO_MANIFEST_DIR", &folder)
                 .env("BOXOFFICE_MODEL_COMMANDS", model_commands.to_string())
                 // The same commands for every bug and every run: a verdict can be repeated.
                 .env("BOXOFFICE_SEED", "1")
@@ -119,9 +120,9 @@ impl Copy {
     }
 
     /// The test binaries that cargo built, in the order in which it would run them.
-    fn test_binaries(&self) -> Result<Vec<PathBuf>> {
+    fn test_binaries(&self, suite: Suite) -> Result<Vec<PathBuf>> {
         let output = self
-            .cargo_test()
+            .cargo_test(suite)
             .arg("--no-run")
             .output()
             .map_err(|error| Error::new(format!("cannot start cargo: {error}")))?;
@@ -133,10 +134,10 @@ impl Copy {
         Ok(binaries)
     }
 
-    fn cargo_test(&self) -> Command {
+    fn cargo_test(&self, suite: Suite) -> Command {
         let mut command = cargo();
         command
-            .args(["test", "--locked", "--package", "boxoffice-core", "--lib", "--tests"])
+            .args(["test", "--locked", "--package", suite.package(), "--lib", "--tests"])
             .current_dir(&self.root)
             .env("CARGO_TARGET_DIR", self.root.join("target"))
             // A bug may leave something unused behind: that is not what it is about.

@@ -1,6 +1,6 @@
-//! The planted bugs: one-line mistakes that somebody could make, and what each would do to people.
+//! The planted bugs of the core: one-line mistakes that somebody could make, and what each would do to people.
 
-use super::PlantedBug;
+use super::{PlantedBug, Suite};
 
 const fn bug(
     name: &'static str,
@@ -9,7 +9,7 @@ const fn bug(
     find: &'static str,
     replace: &'static str,
 ) -> PlantedBug {
-    PlantedBug { name, harm, file, find, replace }
+    PlantedBug { name, harm, suite: Suite::Core, file, find, replace }
 }
 
 /// In the order in which they are planted.

@@ -1,0 +1,168 @@
+//! The planted bugs of the engine: one-line mistakes, what each would do to people, found by the simulator's tests.
+
+use super::{PlantedBug, Suite};
+
+const fn bug(
+    name: &'static str,
+    harm: &'static str,
+    file: &'static str,
+    find: &'static str,
+    replace: &'static str,
+) -> PlantedBug {
+    PlantedBug { name, harm, suite: Suite::Engine, file, find, replace }
+}
+
+/// In the order in which they are planted.
+pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
+    // Committing.
+    bug(
+        "acknowledged-although-not-committed",
+        "a customer is told of seats that nobody wrote down",
+        "commit.rs",
+        ".for_each(Part::unknown);",
+        ".for_each(Part::answer);",
+    ),
+    bug(
+        "shown-before-commit",
+        "a visitor sees a sale that a crash undoes",
+        "shard.rs",
+        "live.stock = Some(Arc::clone(&stock));",
+        "live.stock = Some(Arc::clone(&stock));\n        if let (Some(entry), Some(state)) = (self.registry.of_number(number), State::of(&live.inventory)) {\n            entry.show(state);\n        }",
+    ),
+    bug(
+        "commit-not-synced",
+        "what was acknowledged is gone after a power cut",
+        "store/embedded.rs",
+        "self.write(Durability::Immediate, |transaction| {\n            let mut journal",
+        "self.write(Durability::None, |transaction| {\n            let mut journal",
+    ),
+    bug(
+        "answers-of-keys-not-written",
+        "who sends a payment again after a restart pays twice",
+        "shard.rs",
+        "let changes = std::mem::take(&mut live.changes);\n        let touched",
+        "let mut changes = std::mem::take(&mut live.changes);\n        changes.retain(|change| !matches!(change, Change::Remembered { .. }));\n        let touched",
+    ),
+    bug(
+        "fence-not-checked",
+        "two nodes sell the same seat",
+        "store/embedded.rs",
+        "if standing != batch.previous {",
+        "if standing == Hash([1; 32]) {",
+    ),
+    bug(
+        "inventories-not-counted",
+        "an inventory that vanished is not missed, or a sound store is refused",
+        "store/embedded.rs",
+        "after.inventories += u64::from(standing == Hash::default());",
+        "",
+    ),
+    bug(
+        "chosen-ids-not-kept",
+        "two inventories give the same id to two bookings",
+        "store/embedded.rs",
+        "booking_ids.insert(u128::from_be_bytes(id.to_bytes()), number.0)?;",
+        "let _ = (&mut booking_ids, id);",
+    ),
+    bug(
+        "mark-not-raised",
+        "a store that was put back to an older state opens without a word",
+        "store/embedded.rs",
+        "self.mark.raise(after.commits).map_err(|error| failed_mark(&error))?;",
+        "",
+    ),
+    bug(
+        "torn-mark-refused",
+        "a crash in the first commit keeps a sound store from ever opening again",
+        "store/mark.rs",
+        "return Some(0);",
+        "return None;",
+    ),
+    // Deciding again.
+    bug(
+        "refused-id-not-remembered",
+        "a booking that was refused is made when the same request comes again",
+        "shard.rs",
+        "boxoffice_core::refuse(&mut live.inventory, now, &request.command, taken)",
+        "{\n                            let forgetful = Command { idempotency: None, ..request.command.clone() };\n                            boxoffice_core::refuse(&mut live.inventory, now, &forgetful, taken)\n                        }",
+    ),
+    bug(
+        "claims-of-fenced-commands-kept",
+        "an id that nobody has is taken until the next restart",
+        "shard.rs",
+        "chosen_ids(number, &live.changes).for_each(|id| self.chosen_ids.let_go(id));",
+        "",
+    ),
+    bug(
+        "fenced-state-kept",
+        "a node that was overtaken goes on with what it believes",
+        "shard.rs",
+        "self.live.get(&number).is_some_and(|live| live.generation == generation)",
+        "self.live.get(&number).is_some_and(|live| live.generation == generation + 1)",
+    ),
+    // Loading.
+    bug(
+        "chain-not-checked",
+        "records in the wrong order are believed",
+        "load.rs",
+        "if !follows {",
+        "if !follows && bytes.is_empty() {",
+    ),
+    bug(
+        "last-hash-not-checked",
+        "a last record that somebody replaced is believed",
+        "load.rs",
+        "if chain.hash != head.hash {",
+        "if chain.hash != head.hash && records.is_empty() {",
+    ),
+    bug(
+        "first-record-after-snapshot-skipped",
+        "the first sales after a snapshot are forgotten, or the inventory cannot be loaded",
+        "store/embedded.rs",
+        "map_or(0, |(manifest, _)| manifest.sequence);",
+        "map_or(0, |(manifest, _)| manifest.sequence + 1);",
+    ),
+    bug(
+        "snapshot-with-another-hash",
+        "no inventory with a snapshot can be loaded",
+        "snapshot.rs",
+        "hash: loaded.head.hash,",
+        "hash: record::hash_of(&contents),",
+    ),
+    bug(
+        "snapshot-cuts-the-journal",
+        "the books cannot be checked from the beginning any more",
+        "snapshot.rs",
+        "Retention::All => loaded.journal_from,",
+        "Retention::All => sequence + 1,",
+    ),
+    // Waking.
+    bug(
+        "deadline-not-in-head",
+        "holds of an inventory that nobody visits after a restart never end",
+        "shard.rs",
+        "head: Head { inventory: number, name, sequence, hash, next_deadline },",
+        "head: Head { inventory: number, name, sequence, hash, next_deadline: due.roll.filter(|_| next_deadline.is_none()) },",
+    ),
+    bug(
+        "wake-forgets-holds",
+        "holds of a quiet inventory never end",
+        "shard.rs",
+        "if is_due(due.hold) {",
+        "if is_due(due.hold) && is_due(due.roll) {",
+    ),
+    bug(
+        "idle-deadline-forgotten",
+        "holds of an inventory that left memory never end",
+        "shard.rs",
+        "deadlines.set(number, [due.hold, due.roll].into_iter().flatten().min());",
+        "deadlines.set(number, due.roll.filter(|_| due.hold.is_none()));",
+    ),
+    bug(
+        "busy-inventory-dropped",
+        "commands that were decided and not yet written are lost with their inventory",
+        "shard.rs",
+        "let busy = live.in_flight || live.snapshot_wanted || open.contains(&number);",
+        "let busy = live.in_flight || live.snapshot_wanted || (open.contains(&number) && live.changes.is_empty());",
+    ),
+];
