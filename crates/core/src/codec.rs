@@ -51,7 +51,8 @@ pub fn decode_command(bytes: &[u8]) -> Result<Command, DecodeError> {
 /// # Panics
 /// Never: see [`encode_command`].
 pub fn encode_changes(changes: &[Change]) -> Vec<u8> {
-    encode(changes)
+    // About what changes take, so that the bytes of a large batch are not moved again and again.
+    encode_into(changes, Vec::with_capacity(changes.len() * 48 + 16))
 }
 
 /// The changes of bytes.
@@ -75,7 +76,12 @@ pub fn decode_inventory(bytes: &[u8]) -> Result<Inventory, DecodeError> {
 }
 
 fn encode<T: serde::Serialize + ?Sized>(value: &T) -> Vec<u8> {
-    postcard::to_extend(value, vec![FORMAT_VERSION]).expect("the values have lengths and the buffer grows")
+    encode_into(value, Vec::new())
+}
+
+fn encode_into<T: serde::Serialize + ?Sized>(value: &T, mut bytes: Vec<u8>) -> Vec<u8> {
+    bytes.push(FORMAT_VERSION);
+    postcard::to_extend(value, bytes).expect("the values have lengths and the buffer grows")
 }
 
 fn decode<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, DecodeError> {

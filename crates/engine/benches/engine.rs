@@ -21,7 +21,6 @@ use boxoffice_engine::{Engine, InventoryNumber, Settings};
 use redb::{Database, TableDefinition};
 
 const RECORDS: TableDefinition<u64, &[u8]> = TableDefinition::new("records");
-/// Bytes of one booking in a journal record of the engine, measured by this program before it starts.
 const SLICES: usize = 5;
 const SLICE: Duration = Duration::from_millis(1_500);
 
@@ -42,17 +41,21 @@ fn main() {
             ("one fsync per booking".to_owned(), rivals.one_fsync_per_booking()),
             ("one redb commit per booking".to_owned(), rivals.redb_commits(1)),
         ];
-        for outstanding in [1, 64, 4_096] {
-            let store = directory.path().join(format!("engine-{slice}-{outstanding}"));
-            let sample = runtime.block_on(engine_bookings(&store, outstanding));
-            if outstanding > 1 {
+        for (clients, group, halls) in [(1, 1, 1), (64, 1, 1), (4_096, 1, 1), (8, 512, 1), (8, 512, 8)] {
+            let store = directory.path().join(format!("engine-{slice}-{clients}-{halls}"));
+            let sample = runtime.block_on(engine_bookings(&store, clients, group, halls));
+            if clients > 1 {
                 let batch = sample.bookings_per_commit.round().max(1.0) as usize;
-                measured.push((
-                    format!("raw redb, batches as below ({outstanding})"),
-                    rivals.redb_commits(batch),
-                ));
+                measured
+                    .push(("raw redb, batches as in the next line".to_owned(), rivals.redb_commits(batch)));
             }
-            measured.push((format!("engine, {outstanding} outstanding"), sample));
+            let name = match group {
+                1 => format!("engine, {clients} outstanding"),
+                _ => {
+                    format!("engine, {} outstanding, {group} a call, halls: {halls}", clients as u64 * group)
+                }
+            };
+            measured.push((name, sample));
             // The disk must not fill with what was measured.
             let _ = std::fs::remove_dir_all(store);
         }
@@ -76,26 +79,19 @@ fn main() {
         );
         medians.push(median);
     }
-    let [fsync, one_commit, engine_1, _, engine_64, raw_4096, engine_4096] =
-        medians.try_into().expect("seven lines");
+    let [fsync, one_commit, one, _, few, _, many, raw, grouped, _, spread] =
+        medians.try_into().expect("eleven lines");
     println!();
+    println!("engine, durable bookings/s with 4,096 outstanding (at least 400000):");
+    println!("  one hall, one by one {:.0}, in groups {:.0}", many.per_second, grouped.per_second);
+    println!("  eight halls, in groups {:.0}", spread.per_second);
     println!(
-        "engine with 4,096 outstanding: {:.0} durable bookings/s (at least 400000)",
-        engine_4096.per_second
+        "  one hall in groups / raw redb commits of the same batches: {:.2} (at least 0.5)",
+        grouped.per_second / raw.per_second
     );
-    println!(
-        "  of raw redb commits of the same batches: {:.2} (at least 0.5)",
-        engine_4096.per_second / raw_4096.per_second
-    );
-    println!("  of one fsync per booking: {:.0} times", engine_4096.per_second / fsync.per_second);
-    println!(
-        "engine with 64 outstanding: {:.0} times one fsync per booking",
-        engine_64.per_second / fsync.per_second
-    );
-    println!(
-        "p50 with 1 outstanding / one redb commit: {:.2} (at most 1.5)",
-        engine_1.p50_us / one_commit.p50_us
-    );
+    println!("  one hall in groups / one fsync per booking: {:.0}", grouped.per_second / fsync.per_second);
+    println!("engine with 64 outstanding / one fsync per booking: {:.1}", few.per_second / fsync.per_second);
+    println!("p50 with 1 outstanding / one redb commit: {:.2} (at most 1.5)", one.p50_us / one_commit.p50_us);
 }
 
 /// What one slice showed.
@@ -184,27 +180,40 @@ fn timed(batch: usize, mut commit: impl FnMut()) -> Sample {
 }
 
 /// Keeps so many bookings outstanding, each submitted and awaited by a task of its own.
-async fn engine_bookings(directory: &Path, outstanding: usize) -> Sample {
+async fn engine_bookings(directory: &Path, clients: usize, group: u64, halls: usize) -> Sample {
     let engine = Engine::open(directory, &Settings::default()).expect("a new store");
-    let hall = create_hall(&engine).await;
+    let mut numbers = Vec::new();
+    for hall in 0..halls {
+        numbers.push(create_hall(&engine, &format!("hall-{hall}")).await);
+    }
+    let halls = numbers;
     let engine = Arc::new(engine);
     let cpu = cpu_seconds();
     let started = Instant::now();
-    let first = engine.view(hall).await.expect("a hall").sequence;
-    let tasks: Vec<_> = (0..outstanding)
+    let first = batches(&engine, &halls).await;
+    let tasks: Vec<_> = (0..clients)
         .map(|client| {
             let engine = Arc::clone(&engine);
+            let hall = halls[client % halls.len()];
             tokio::spawn(async move {
                 let mut latencies = Vec::new();
-                for turn in 0.. {
+                for turn in 0u64.. {
                     if started.elapsed() >= SLICE {
                         break;
                     }
-                    let command = booking(hall, client as u64, turn);
                     let began = Instant::now();
-                    let answer = engine.submit(hall, command).await.expect("an answer");
+                    let answers = if group == 1 {
+                        vec![engine.submit(hall, booking(hall, client as u64, turn)).await]
+                    } else {
+                        let turns = turn * group..(turn + 1) * group;
+                        let commands = turns.map(|turn| (hall, booking(hall, client as u64, turn))).collect();
+                        engine.submit_all(commands).await
+                    };
                     latencies.push(began.elapsed());
-                    assert!(matches!(answer.outcome, Outcome::Granted(_)), "{:?}", answer.outcome);
+                    for answer in answers {
+                        let outcome = answer.expect("an answer").outcome;
+                        assert!(matches!(outcome, Outcome::Granted(_)), "{outcome:?}");
+                    }
                 }
                 latencies
             })
@@ -216,10 +225,10 @@ async fn engine_bookings(directory: &Path, outstanding: usize) -> Sample {
     }
     let seconds = started.elapsed().as_secs_f64();
     let cpu = cpu_seconds() - cpu;
-    let commits = (engine.view(hall).await.expect("a hall").sequence - first).max(1);
+    let commits = (batches(&engine, &halls).await - first).max(1);
     let engine = Arc::into_inner(engine).expect("all clients are done");
     engine.close().expect("a clean end");
-    let bookings = latencies.len() as f64;
+    let bookings = latencies.len() as f64 * group as f64;
     Sample {
         per_second: bookings / seconds,
         cpu_us: cpu * 1e6 / bookings,
@@ -228,14 +237,24 @@ async fn engine_bookings(directory: &Path, outstanding: usize) -> Sample {
     }
 }
 
-/// A million seats, so that none of the slices sells out.
-async fn create_hall(engine: &Engine) -> InventoryNumber {
-    let subsections = vec![SubsectionPlan { number: 1, rows: 1_000, cols: 1_000, blocked: Vec::new() }];
+/// Batches so far. With several halls a commit has up to one of each.
+async fn batches(engine: &Engine, halls: &[InventoryNumber]) -> u64 {
+    let mut most = 0;
+    for &hall in halls {
+        most = most.max(engine.view(hall).await.expect("a hall").sequence);
+    }
+    most
+}
+
+/// A million seats in subsections of 50 x 50, so that none of the slices sells out.
+async fn create_hall(engine: &Engine, name: &str) -> InventoryNumber {
+    let plan = |number| SubsectionPlan { number, rows: 50, cols: 50, blocked: Vec::new() };
+    let subsections = (1..=400).map(plan).collect();
     let section = SectionPlan { name: "A".to_owned(), price: Money(3_000), subsections };
-    let create = CreateEvent::new("hall", "Hall", Currency(*b"TWD"), vec![section]);
-    let answer = engine.submit_to("hall", Command::of(Action::CreateEvent(Box::new(create)))).await;
+    let create = CreateEvent::new(name, "Hall", Currency(*b"TWD"), vec![section]);
+    let answer = engine.submit_to(name, Command::of(Action::CreateEvent(Box::new(create)))).await;
     assert!(matches!(answer.expect("an answer").outcome, Outcome::Granted(_)));
-    engine.number("hall").expect("just created")
+    engine.number(name).expect("just created")
 }
 
 /// One seat for a new customer under a new key.
@@ -262,7 +281,7 @@ fn bytes_per_booking(directory: &Path, runtime: &tokio::runtime::Runtime) -> usi
     let store = directory.join("size");
     runtime.block_on(async {
         let engine = Engine::open(&store, &Settings::default()).expect("a new store");
-        let hall = create_hall(&engine).await;
+        let hall = create_hall(&engine, "hall").await;
         let commands = (0..BOOKINGS).map(|turn| (hall, booking(hall, 1, turn as u64))).collect();
         engine.submit_all(commands).await;
         engine.close().expect("a clean end");

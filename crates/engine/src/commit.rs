@@ -1,6 +1,9 @@
 //! Decide, commit, then act: the one place where what was decided becomes durable and then known.
 
+use std::collections::HashSet;
 use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::ids::InventoryNumber;
 use crate::published::Registry;
@@ -12,6 +15,9 @@ pub(crate) struct Committer {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) chosen_ids: Arc<ChosenIds>,
+    /// Readings of inventories that were found to be out of date. What was decided on them after the batch that showed it
+    /// must not leave either, even if it changed nothing.
+    pub(crate) out_of_date: Mutex<HashSet<(InventoryNumber, u32)>>,
 }
 
 /// The batch of one shard on its way.
@@ -26,7 +32,7 @@ pub(crate) struct Settled {
     /// Index of the shard.
     pub(crate) shard: usize,
     /// Durable.
-    pub(crate) through: Vec<InventoryNumber>,
+    pub(crate) through: Vec<(InventoryNumber, u32)>,
     /// To be decided again.
     pub(crate) fenced: Vec<Fenced>,
 }
@@ -51,16 +57,20 @@ impl Committer {
                 return Err(error);
             }
         };
+        let mut out_of_date = self.out_of_date.lock();
         let mut durable = Vec::new();
         for Sealed { shard, parts } in batches {
+            for part in parts.iter().filter(|part| part.write.is_some() && fenced.contains(&part.of().0)) {
+                out_of_date.insert(part.of());
+            }
             let (stopped, mut passed): (Vec<Part>, Vec<Part>) =
-                parts.into_iter().partition(|part| fenced.contains(&part.number()));
+                parts.into_iter().partition(|part| out_of_date.contains(&part.of()));
             for part in &mut passed {
                 part.publish(&self.registry, &self.chosen_ids);
             }
             tell(Settled {
                 shard,
-                through: passed.iter().map(Part::number).collect(),
+                through: passed.iter().map(Part::of).collect(),
                 fenced: stopped.into_iter().map(|part| part.fenced(&self.chosen_ids)).collect(),
             });
             durable.extend(passed);

@@ -22,7 +22,7 @@ use crate::snapshot::Retention;
 use crate::stepped::{Assembled, assemble};
 use crate::store::{EmbeddedStore, OpenError, Store, StoreError};
 use crate::subscription::Subscription;
-use crate::threads::{self, Input, Shared, StopReason, Threads};
+use crate::threads::{self, News, Offer, Shared, StopReason, Threads};
 use crate::view::StockView;
 
 /// A running engine. Clones are handles to the same one; it stops in an orderly way when the last is dropped, or when
@@ -143,14 +143,14 @@ impl Engine {
         }
         let count = commands.len();
         let (gathering, receiver) = Gathering::new(count);
-        let mut lists: Vec<Vec<Input>> = self.running.shared.shards.iter().map(|_| Vec::new()).collect();
+        let mut lists: Vec<Vec<Offer>> = self.running.shared.shards.iter().map(|_| Vec::new()).collect();
         for (index, (inventory, command)) in commands.into_iter().enumerate() {
             let reply = ReplyTo::Part { gathering: Arc::clone(&gathering), index };
             match self.entry(inventory) {
                 Ok(entry) => {
                     let request = Request { target: Target::Number(inventory), command, reply };
                     lists[shard_of(entry.route, self.running.shared.shards.len())]
-                        .push(Input::Command(request));
+                        .push(Offer::Command(request));
                 }
                 Err(error) => reply.send(Err(error)),
             }
@@ -162,7 +162,7 @@ impl Engine {
                 Err(Rejected::Closed(refused)) => (refused, SubmitError::Stopped),
             };
             for input in refused {
-                if let Input::Command(request) = input {
+                if let Offer::Command(request) = input {
                     request.reply.send(Err(error.clone()));
                 }
             }
@@ -216,7 +216,7 @@ impl Engine {
     ) -> Result<Vec<Arc<Booking>>, SubmitError> {
         let published = self.published(inventory).await?;
         let (sender, receiver) = oneshot::channel();
-        let ids = match self.inbox(inventory)?.offer(Input::BookingsOf(inventory, customer.into(), sender)) {
+        let ids = match self.inbox(inventory)?.offer(Offer::BookingsOf(inventory, customer.into(), sender)) {
             Ok(()) => receiver.await.ok(),
             Err(Rejected::Full(_)) => return Err(SubmitError::overloaded()),
             Err(Rejected::Closed(_)) => None,
@@ -294,14 +294,14 @@ impl Engine {
 
     fn offer(&self, route: u64, request: Request) -> Result<(), SubmitError> {
         let shards = &self.running.shared.shards;
-        match shards[shard_of(route, shards.len())].offer(Input::Command(request)) {
+        match shards[shard_of(route, shards.len())].offer(Offer::Command(request)) {
             Ok(()) => Ok(()),
             Err(Rejected::Full(_)) => Err(SubmitError::overloaded()),
             Err(Rejected::Closed(_)) => Err(SubmitError::Stopped),
         }
     }
 
-    fn inbox(&self, inventory: InventoryNumber) -> Result<&Inbox<Input>, SubmitError> {
+    fn inbox(&self, inventory: InventoryNumber) -> Result<&Inbox<Offer, News>, SubmitError> {
         let shards = &self.running.shared.shards;
         Ok(&shards[shard_of(self.entry(inventory)?.route, shards.len())])
     }
@@ -323,7 +323,7 @@ impl Engine {
                 return Ok(published);
             }
             let (sender, receiver) = oneshot::channel();
-            match self.inbox(inventory)?.offer(Input::Show(inventory, sender)) {
+            match self.inbox(inventory)?.offer(Offer::Show(inventory, sender)) {
                 Ok(()) => receiver.await.unwrap_or(Err(SubmitError::Stopped))?,
                 Err(Rejected::Full(_)) => return Err(SubmitError::overloaded()),
                 Err(Rejected::Closed(_)) => return Err(SubmitError::Stopped),

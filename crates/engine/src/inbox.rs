@@ -1,21 +1,22 @@
 //! A bounded queue that is emptied in one go, with a second lane for messages that must not be refused.
 
+use std::collections::VecDeque;
 use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
 
-/// Many put in, one takes all.
+/// Many put in, one takes all: offers `O`, which are bounded and may be refused, and news `N`, which are not.
 #[derive(Debug)]
-pub(crate) struct Inbox<T> {
-    state: Mutex<State<T>>,
+pub(crate) struct Inbox<O, N> {
+    state: Mutex<State<O, N>>,
     wake: Condvar,
     limit: usize,
 }
 
 #[derive(Debug)]
-struct State<T> {
-    offered: Vec<T>,
-    told: Vec<T>,
+struct State<O, N> {
+    offered: VecDeque<O>,
+    told: Vec<N>,
     closed: bool,
 }
 
@@ -28,14 +29,14 @@ pub(crate) enum Rejected<T> {
     Closed(T),
 }
 
-impl<T> Inbox<T> {
-    pub(crate) fn new(limit: usize) -> Inbox<T> {
-        let state = State { offered: Vec::new(), told: Vec::new(), closed: false };
+impl<O, N> Inbox<O, N> {
+    pub(crate) fn new(limit: usize) -> Inbox<O, N> {
+        let state = State { offered: VecDeque::new(), told: Vec::new(), closed: false };
         Inbox { state: Mutex::new(state), wake: Condvar::new(), limit }
     }
 
     /// Puts something in if there is room.
-    pub(crate) fn offer(&self, item: T) -> Result<(), Rejected<T>> {
+    pub(crate) fn offer(&self, item: O) -> Result<(), Rejected<O>> {
         let mut state = self.state.lock();
         if state.closed {
             return Err(Rejected::Closed(item));
@@ -43,14 +44,14 @@ impl<T> Inbox<T> {
         if state.offered.len() >= self.limit {
             return Err(Rejected::Full(item));
         }
-        state.offered.push(item);
+        state.offered.push_back(item);
         drop(state);
         self.wake.notify_one();
         Ok(())
     }
 
     /// Puts many in, all or none, if there is room.
-    pub(crate) fn offer_all(&self, items: Vec<T>) -> Result<(), Rejected<Vec<T>>> {
+    pub(crate) fn offer_all(&self, items: Vec<O>) -> Result<(), Rejected<Vec<O>>> {
         let mut state = self.state.lock();
         if state.closed {
             return Err(Rejected::Closed(items));
@@ -66,15 +67,20 @@ impl<T> Inbox<T> {
 
     /// Puts something in whether there is room or not: for messages whose number is bounded elsewhere.
     /// Nothing may wait for an answer to one: the taker may have ended.
-    pub(crate) fn tell(&self, item: T) {
+    pub(crate) fn tell(&self, item: N) {
         self.state.lock().told.push(item);
         self.wake.notify_one();
     }
 
-    /// Moves what was told, and what was offered if that is wanted, into `taken`, which must be empty. Waits until there
+    /// Moves what was told into `told`, and what was offered into `offered` if that is empty and wanted. Waits until there
     /// is something, the time has come, or the inbox is closed.
-    pub(crate) fn take(&self, taken: &mut Vec<T>, offers_wanted: bool, until: Option<Instant>) {
-        debug_assert!(taken.is_empty());
+    pub(crate) fn take(
+        &self,
+        told: &mut Vec<N>,
+        offered: &mut VecDeque<O>,
+        offers_wanted: bool,
+        until: Option<Instant>,
+    ) {
         let mut state = self.state.lock();
         while state.told.is_empty() && !(offers_wanted && (!state.offered.is_empty() || state.closed)) {
             match until {
@@ -86,26 +92,10 @@ impl<T> Inbox<T> {
                 None => self.wake.wait(&mut state),
             }
         }
-        std::mem::swap(&mut state.told, taken);
+        told.append(&mut state.told);
         if offers_wanted {
-            taken.append(&mut state.offered);
-        }
-    }
-
-    /// Waits for one message, first of those that were told; `None` once the inbox is closed and empty.
-    pub(crate) fn take_one(&self) -> Option<T> {
-        let mut state = self.state.lock();
-        loop {
-            if !state.told.is_empty() {
-                return Some(state.told.remove(0));
-            }
-            if !state.offered.is_empty() {
-                return Some(state.offered.remove(0));
-            }
-            if state.closed {
-                return None;
-            }
-            self.wake.wait(&mut state);
+            debug_assert!(offered.is_empty());
+            std::mem::swap(&mut state.offered, offered);
         }
     }
 
@@ -121,14 +111,34 @@ impl<T> Inbox<T> {
     }
 }
 
+impl<T> Inbox<T, T> {
+    /// Waits for one message, first of those that were told; `None` once the inbox is closed and empty.
+    pub(crate) fn take_one(&self) -> Option<T> {
+        let mut state = self.state.lock();
+        loop {
+            if !state.told.is_empty() {
+                return Some(state.told.remove(0));
+            }
+            if let Some(item) = state.offered.pop_front() {
+                return Some(item);
+            }
+            if state.closed {
+                return None;
+            }
+            self.wake.wait(&mut state);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn taken(inbox: &Inbox<u32>, offers_wanted: bool) -> Vec<u32> {
-        let mut taken = Vec::new();
-        inbox.take(&mut taken, offers_wanted, Some(Instant::now()));
-        taken
+    fn taken(inbox: &Inbox<u32, u32>, offers_wanted: bool) -> Vec<u32> {
+        let (mut told, mut offered) = (Vec::new(), VecDeque::new());
+        inbox.take(&mut told, &mut offered, offers_wanted, Some(Instant::now()));
+        told.extend(offered);
+        told
     }
 
     #[test]

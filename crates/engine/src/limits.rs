@@ -7,14 +7,21 @@ use std::time::Duration;
 pub const QUEUE_COMMANDS_MAX: usize = 65_536;
 /// Commands in one batch: bounds what a crash leaves unanswered and how long one commit takes.
 pub const BATCH_COMMANDS_MAX: usize = 16_384;
+/// A batch of so many commands is sealed while the one before it is still being made durable. Smaller ones wait and grow:
+/// each commit costs the same, whatever is in it.
+pub const SEAL_AHEAD_COMMANDS_MIN: usize = 1_024;
 /// What whoever met a full queue is asked to wait before the next try.
 pub const OVERLOADED_RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Commands that wait for one inventory while it is read from the store.
 pub const WAITING_FOR_LOAD_COMMANDS_MAX: usize = QUEUE_COMMANDS_MAX;
 /// An inventory's name: tenant, kind and slug with room to spare.
 pub const NAME_BYTES_MAX: usize = 255;
-/// The journal of an inventory grows at least this much between snapshots, however small the inventory is.
+/// The journal of an inventory grows at least this much between snapshots, and at least as much as the last one was large.
+/// Then a snapshot is made as soon as nobody has used the inventory for a second.
 pub const SNAPSHOT_JOURNAL_BYTES_MIN: u64 = 32 * 1024 * 1024;
+/// While an inventory is in use all the time, its journal may grow to so many times more: an on-sale is not the moment for
+/// snapshots, and reading what gathers in one takes seconds.
+pub const SNAPSHOT_JOURNAL_FACTOR_MAX: u64 = 8;
 /// A snapshot is written in pieces of this size, so that no commit waits for more than one of them.
 pub const SNAPSHOT_CHUNK_BYTES: usize = 1024 * 1024;
 /// Batches kept in memory for subscribers; who is further behind reads the journal.

@@ -2,7 +2,7 @@
 //!
 //! Written by whoever releases a batch, after its commit; the shard that applies commands never waits for a lock here.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -12,6 +12,7 @@ use boxoffice_core::change::Change;
 use boxoffice_core::ids::BookingId;
 use boxoffice_core::index::Index;
 use boxoffice_core::inventory::Inventory;
+use boxoffice_core::map::HashMap;
 use boxoffice_core::time::Timestamp;
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;

@@ -2,9 +2,10 @@
 //!
 //! A state machine without threads, clocks or I/O, so that the simulator drives the same code as the engine's threads:
 //! inputs go in, [`Shard::seal`] gives a batch when the last one was committed, [`Shard::take_errands`] says what to read from
-//! the store. At most one batch is on its way; what comes meanwhile gathers in the next.
+//! the store. While one batch is on its way, what comes gathers in the next; a large one is sealed ahead, so that the disk never
+//! waits for it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -12,6 +13,7 @@ use boxoffice_core::change::Change;
 use boxoffice_core::command::{Action, Command};
 use boxoffice_core::ids::{Actor, BookingId};
 use boxoffice_core::inventory::Inventory;
+use boxoffice_core::map::HashMap;
 use boxoffice_core::outcome::Applied;
 use boxoffice_core::refusal::Refusal;
 use boxoffice_core::time::Timestamp;
@@ -20,7 +22,10 @@ use parking_lot::Mutex;
 use crate::answer::{Answer, ReplyTo, SubmitError};
 use crate::engine::Settings;
 use crate::ids::{InventoryNumber, inventory_of};
-use crate::limits::{BATCH_COMMANDS_MAX, FORGET_KEYS_EVERY_MS, IDLE_SWEEP_MS, WAITING_FOR_LOAD_COMMANDS_MAX};
+use crate::limits::{
+    BATCH_COMMANDS_MAX, FORGET_KEYS_EVERY_MS, IDLE_SWEEP_MS, SEAL_AHEAD_COMMANDS_MIN,
+    SNAPSHOT_JOURNAL_FACTOR_MAX, WAITING_FOR_LOAD_COMMANDS_MAX,
+};
 use crate::load::{LoadError, Loaded};
 use crate::published::{Batch, Publication, Registry, State};
 use crate::record::{self, Hash, Head};
@@ -43,7 +48,8 @@ pub(crate) struct Shard {
     deadlines: Deadlines,
     open: Vec<Part>,
     open_commands: usize,
-    in_flight: bool,
+    /// Batches on their way.
+    in_flight: u32,
     errands: Errands,
     next_sweep: Timestamp,
 }
@@ -101,8 +107,11 @@ struct Live {
     stock: Option<Arc<StockView>>,
     /// Changes since the last seal.
     changes: Vec<Change>,
+    /// Commands in the last batch.
+    last_commands: usize,
     last_used: Timestamp,
-    in_flight: bool,
+    /// Batches on their way.
+    in_flight: u32,
     journal_bytes: u64,
     snapshot_bytes: u64,
     snapshot_wanted: bool,
@@ -130,13 +139,13 @@ impl Shard {
             idle_after_ms: i64::try_from(settings.idle_after.as_millis()).unwrap_or(i64::MAX),
             snapshot_journal_bytes_min: settings.snapshot_journal_bytes_min,
             generations: 0,
-            live: HashMap::new(),
-            loading: HashMap::new(),
-            created: HashMap::new(),
+            live: HashMap::default(),
+            loading: HashMap::default(),
+            created: HashMap::default(),
             deadlines: Deadlines::default(),
             open: Vec::new(),
             open_commands: 0,
-            in_flight: false,
+            in_flight: 0,
             errands: Errands::default(),
             next_sweep: Timestamp(i64::MIN),
         }
@@ -247,29 +256,43 @@ impl Shard {
         if now >= self.next_sweep {
             self.next_sweep = Timestamp(now.0.saturating_add(IDLE_SWEEP_MS));
             self.drop_idle(now);
+            self.want_quiet_snapshots(now);
         }
     }
 
     /// The batch that has gathered, if the last one is through.
     pub(crate) fn seal(&mut self) -> Option<Vec<Part>> {
-        if self.in_flight || self.open.is_empty() {
+        let ready = match self.in_flight {
+            0 => !self.open.is_empty(),
+            1 => self.open_commands >= SEAL_AHEAD_COMMANDS_MIN,
+            _ => false,
+        };
+        if !ready {
             return None;
         }
-        self.in_flight = true;
+        self.in_flight += 1;
         self.open_commands = 0;
         let mut parts = std::mem::take(&mut self.open);
         for part in &mut parts {
+            let live = self.live.get_mut(&part.number).expect("it has an open part");
+            live.in_flight += 1;
+            live.last_commands = part.answered.len();
             self.seal_part(part);
         }
         Some(parts)
     }
 
     /// The last batch is durable, except for what is in `fenced`.
-    pub(crate) fn committed(&mut self, now: Timestamp, through: &[InventoryNumber], fenced: Vec<Fenced>) {
-        self.in_flight = false;
-        for number in through {
-            if let Some(live) = self.live.get_mut(number) {
-                live.in_flight = false;
+    pub(crate) fn committed(
+        &mut self,
+        now: Timestamp,
+        through: &[(InventoryNumber, u32)],
+        fenced: Vec<Fenced>,
+    ) {
+        self.in_flight -= 1;
+        for (number, generation) in through {
+            if let Some(live) = self.live.get_mut(number).filter(|live| live.generation == *generation) {
+                live.in_flight -= 1;
                 self.created.remove(&live.name);
             }
         }
@@ -319,7 +342,7 @@ impl Shard {
 
     /// Whether nothing is open, on its way, or waited for.
     pub(crate) fn is_at_rest(&self) -> bool {
-        !self.in_flight && self.open.is_empty() && self.loading.is_empty()
+        self.in_flight == 0 && self.open.is_empty() && self.loading.is_empty()
     }
 
     fn number_of(&self, name: &str) -> Option<InventoryNumber> {
@@ -353,8 +376,9 @@ impl Shard {
             hash: Hash::default(),
             stock: None,
             changes: Vec::new(),
+            last_commands: 0,
             last_used: now,
-            in_flight: false,
+            in_flight: 0,
             journal_bytes: 0,
             snapshot_bytes: 0,
             snapshot_wanted: false,
@@ -379,8 +403,9 @@ impl Shard {
             hash: head.hash,
             stock: Some(stock),
             changes: Vec::new(),
+            last_commands: 0,
             last_used: now,
-            in_flight: false,
+            in_flight: 0,
             journal_bytes,
             snapshot_bytes,
             snapshot_wanted: false,
@@ -425,12 +450,7 @@ impl Shard {
     /// Puts a decided command into the open batch.
     fn note(&mut self, number: InventoryNumber, request: Request, mut applied: Applied) {
         let live = self.live.get_mut(&number).expect("it is in memory");
-        let changes = std::mem::take(&mut applied.changes);
-        if live.changes.is_empty() {
-            live.changes = changes;
-        } else {
-            live.changes.extend(changes);
-        }
+        live.changes.append(&mut applied.changes);
         self.open_commands += 1;
         let generation = live.generation;
         self.part(number, generation).answered.push((request, applied));
@@ -485,7 +505,8 @@ impl Shard {
         let number = part.number;
         let live = self.live.get_mut(&number).expect("inventories with an open part stay in memory");
         let Some(sequence) = live.inventory.end_batch() else { return };
-        let changes = std::mem::take(&mut live.changes);
+        let room = Vec::with_capacity(live.changes.len());
+        let changes = std::mem::replace(&mut live.changes, room);
         let touched = Touched::by(&changes, &live.inventory);
         let stock = Arc::new(match &live.stock {
             Some(stock) => stock.refreshed(&live.inventory, &touched),
@@ -495,13 +516,9 @@ impl Shard {
         let previous = live.hash;
         let (record, hash) = record::encode_record(number, sequence, previous, &changes);
         live.hash = hash;
-        live.in_flight = true;
         live.journal_bytes += record.len() as u64;
-        let wanted = live.journal_bytes > self.snapshot_journal_bytes_min.max(2 * live.snapshot_bytes);
-        if wanted && !live.snapshot_wanted {
-            live.snapshot_wanted = true;
-            self.errands.snapshot.push(number);
-        }
+        self.want_snapshot(number, SNAPSHOT_JOURNAL_FACTOR_MAX);
+        let live = self.live.get_mut(&number).expect("just seen");
         let due = live.inventory.next_deadlines();
         let next_deadline = [due.hold, due.roll].into_iter().flatten().min();
         let name = Arc::clone(&live.name);
@@ -524,13 +541,37 @@ impl Shard {
         self.update_deadline(number);
     }
 
+    /// Asks for a snapshot if so many times more journal has gathered than an inventory of its size needs.
+    fn want_snapshot(&mut self, number: InventoryNumber, factor: u64) {
+        let live = self.live.get_mut(&number).expect("it is in memory");
+        let enough = self.snapshot_journal_bytes_min.max(live.snapshot_bytes).saturating_mul(factor);
+        if live.journal_bytes > enough && !live.snapshot_wanted {
+            live.snapshot_wanted = true;
+            self.errands.snapshot.push(number);
+        }
+    }
+
+    /// Snapshots of inventories that nobody is using right now: making one takes processor time from those that sell.
+    fn want_quiet_snapshots(&mut self, now: Timestamp) {
+        let quiet_since = Timestamp(now.0.saturating_sub(IDLE_SWEEP_MS));
+        let mut quiet: Vec<InventoryNumber> = self
+            .live
+            .iter()
+            .filter(|(_, live)| live.last_used <= quiet_since)
+            .map(|(&number, _)| number)
+            .collect();
+        // The order of a hash map must not decide anything.
+        quiet.sort_unstable();
+        quiet.into_iter().for_each(|number| self.want_snapshot(number, 1));
+    }
+
     fn drop_idle(&mut self, now: Timestamp) {
         let open: BTreeSet<InventoryNumber> = self.open.iter().map(|part| part.number).collect();
         let registry = &self.registry;
         let idle_since = Timestamp(now.0.saturating_sub(self.idle_after_ms));
         let deadlines = &mut self.deadlines;
         self.live.retain(|&number, live| {
-            let busy = live.in_flight || live.snapshot_wanted || open.contains(&number);
+            let busy = live.in_flight > 0 || live.snapshot_wanted || open.contains(&number);
             if busy || live.last_used > idle_since {
                 return true;
             }
@@ -563,9 +604,9 @@ impl Live {
 }
 
 impl Part {
-    /// Whose.
-    pub(crate) fn number(&self) -> InventoryNumber {
-        self.number
+    /// Whose, and which reading of it from the store.
+    pub(crate) fn of(&self) -> (InventoryNumber, u32) {
+        (self.number, self.generation)
     }
 
     /// Shows what changed to whoever reads. Only for what is durable: see [`crate::commit`].
@@ -654,7 +695,7 @@ pub(crate) struct ChosenIds {
 
 impl ChosenIds {
     pub(crate) fn new(store: Arc<dyn Store>) -> ChosenIds {
-        ChosenIds { store, claimed: Mutex::new(HashMap::new()) }
+        ChosenIds { store, claimed: Mutex::new(HashMap::default()) }
     }
 
     /// Whether the inventory may have a booking of this id. If so, it must let go of it some time.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use boxoffice_core::booking::Booking;
 use boxoffice_core::command::Command;
 use boxoffice_core::ids::BookingId;
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::answer::{Answer, ReplyTo, SubmitError};
@@ -47,7 +48,12 @@ pub(crate) fn assemble(store: &Arc<dyn Store>, settings: &Settings) -> Result<As
         let entry = registry.add(head.inventory, &head.name);
         shards[shard_of(entry.route, count)].watch(head);
     }
-    let committer = Committer { store: Arc::clone(store), registry: Arc::clone(&registry), chosen_ids };
+    let committer = Committer {
+        store: Arc::clone(store),
+        registry: Arc::clone(&registry),
+        chosen_ids,
+        out_of_date: Mutex::default(),
+    };
     Ok(Assembled { registry, shards, committer })
 }
 

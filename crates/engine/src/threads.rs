@@ -1,5 +1,7 @@
 //! The engine's threads: thin loops around [`Shard`] and [`Committer`].
 
+use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -18,15 +20,19 @@ use crate::shard::{Request, Shard};
 use crate::snapshot::{self, Retention, SnapshotError, Written};
 use crate::store::{CommitError, Store, StoreError};
 
-/// Everything that can wake a shard.
-pub(crate) enum Input {
+/// What callers want from a shard.
+pub(crate) enum Offer {
     /// Decide this.
     Command(Request),
     /// Read an inventory for somebody who wants to look at it.
     Show(InventoryNumber, oneshot::Sender<Result<(), SubmitError>>),
     /// Say which bookings a customer has, newest first.
     BookingsOf(InventoryNumber, Arc<str>, oneshot::Sender<Vec<BookingId>>),
-    /// It was read.
+}
+
+/// What the other threads tell a shard.
+pub(crate) enum News {
+    /// An inventory was read.
     Loaded(InventoryNumber, Result<Option<Box<(Loaded, State)>>, LoadError>),
     /// The last batch is through.
     Settled(Settled),
@@ -67,10 +73,10 @@ pub enum StopReason {
 pub(crate) struct Shared {
     pub(crate) clock: Clock,
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) shards: Vec<Inbox<Input>>,
-    pub(crate) sealed: Inbox<Sealed>,
-    pub(crate) errands: Inbox<Errand>,
-    pub(crate) snapshots: Inbox<(usize, InventoryNumber)>,
+    pub(crate) shards: Vec<Inbox<Offer, News>>,
+    pub(crate) sealed: Inbox<Infallible, Sealed>,
+    pub(crate) errands: Inbox<Errand, Errand>,
+    pub(crate) snapshots: Inbox<(usize, InventoryNumber), (usize, InventoryNumber)>,
     pub(crate) retention: Retention,
     pub(crate) stopped: watch::Sender<Option<StopReason>>,
 }
@@ -89,7 +95,7 @@ impl Shared {
         if first && let Some(reason) = &*self.stopped.borrow() {
             tracing::error!(%reason, "the engine stops");
         }
-        self.shards.iter().for_each(|inbox| inbox.tell(Input::GiveUp));
+        self.shards.iter().for_each(|inbox| inbox.tell(News::GiveUp));
         self.sealed.close();
         self.errands.close();
         self.snapshots.close();
@@ -117,46 +123,41 @@ impl Drop for Guard<'_> {
 pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
     let _guard = Guard(shared, "shard");
     let inbox = &shared.shards[index];
-    let mut inputs = Vec::new();
-    let mut waiting = std::collections::VecDeque::new();
-    let (mut closing, mut giving_up) = (false, false);
+    let (mut news, mut offers) = (Vec::new(), VecDeque::new());
+    let mut closing = false;
     loop {
-        let ready = !waiting.is_empty() && !shard.is_full();
+        let ready = !offers.is_empty() && !shard.is_full();
         let until = if ready {
             Some(Instant::now())
         } else {
             shard.next_wake().map(|at| shared.clock.instant_of(at))
         };
         // Once it is closed, what was offered before is all there will be.
-        let offers_wanted = waiting.is_empty() && (!closing || inbox.len() > 0);
-        inbox.take(&mut inputs, offers_wanted, until);
+        let offers_wanted = offers.is_empty() && (!closing || inbox.len() > 0);
+        inbox.take(&mut news, &mut offers, offers_wanted, until);
         let now = shared.clock.now();
-        for input in inputs.drain(..) {
+        for input in news.drain(..) {
             match input {
-                Input::Command(request) => waiting.push_back(request),
-                Input::Show(number, reader) => shard.show(number, reader),
-                // Whoever asked may be gone.
-                Input::BookingsOf(number, customer, reply) => {
-                    drop(reply.send(shard.bookings_of(number, &customer)));
-                }
-                Input::Loaded(number, result) => {
+                News::Loaded(number, result) => {
                     shard.loaded(now, number, result.map(|loaded| loaded.map(|loaded| *loaded)));
                 }
-                Input::Settled(settled) => shard.committed(now, &settled.through, settled.fenced),
-                Input::Snapshotted(number, written) => shard.snapshotted(number, written),
-                Input::Close => closing = true,
-                Input::GiveUp => giving_up = true,
+                News::Settled(settled) => shard.committed(now, &settled.through, settled.fenced),
+                News::Snapshotted(number, written) => shard.snapshotted(number, written),
+                News::Close => closing = true,
+                News::GiveUp => return give_up(shard, offers, inbox),
             }
         }
-        if giving_up {
-            shard.give_up(&SubmitError::Stopped);
-            refuse_what_waits(waiting, inbox);
-            return;
-        }
         while !shard.is_full()
-            && let Some(request) = waiting.pop_front()
+            && let Some(offer) = offers.pop_front()
         {
-            shard.submit(now, request);
+            match offer {
+                Offer::Command(request) => shard.submit(now, request),
+                Offer::Show(number, reader) => shard.show(number, reader),
+                // Whoever asked may be gone.
+                Offer::BookingsOf(number, customer, reply) => {
+                    drop(reply.send(shard.bookings_of(number, &customer)));
+                }
+            }
         }
         shard.wake(now);
         let errands = shard.take_errands();
@@ -165,29 +166,26 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
         if let Some(parts) = shard.seal() {
             shared.sealed.tell(Sealed { shard: index, parts });
         }
-        if closing && waiting.is_empty() && inbox.len() == 0 && shard.is_at_rest() {
+        if closing && offers.is_empty() && inbox.len() == 0 && shard.is_at_rest() {
             return;
         }
     }
 }
 
-/// Commands that were taken and never decided.
-fn refuse_what_waits(waiting: impl IntoIterator<Item = Request>, inbox: &Inbox<Input>) {
-    for request in waiting {
-        request.reply.send(Err(SubmitError::Stopped));
-    }
-    let mut inputs = Vec::new();
-    inbox.take(&mut inputs, true, Some(Instant::now()));
-    for input in inputs {
-        match input {
-            Input::Command(request) => request.reply.send(Err(SubmitError::Stopped)),
-            Input::Show(_, reader) => drop(reader.send(Err(SubmitError::Stopped))),
-            Input::BookingsOf(..)
-            | Input::Loaded(..)
-            | Input::Settled(_)
-            | Input::Snapshotted(..)
-            | Input::Close
-            | Input::GiveUp => {}
+/// Tells everybody who waits for this shard that nothing more will be done.
+fn give_up(mut shard: Shard, mut offers: VecDeque<Offer>, inbox: &Inbox<Offer, News>) {
+    shard.give_up(&SubmitError::Stopped);
+    loop {
+        for offer in offers.drain(..) {
+            match offer {
+                Offer::Command(request) => request.reply.send(Err(SubmitError::Stopped)),
+                Offer::Show(_, reader) => drop(reader.send(Err(SubmitError::Stopped))),
+                Offer::BookingsOf(..) => {}
+            }
+        }
+        inbox.take(&mut Vec::new(), &mut offers, true, Some(Instant::now()));
+        if offers.is_empty() {
+            return;
         }
     }
 }
@@ -195,16 +193,17 @@ fn refuse_what_waits(waiting: impl IntoIterator<Item = Request>, inbox: &Inbox<I
 pub(crate) fn run_committer(shared: &Shared, committer: &Committer) {
     let _guard = Guard(shared, "committer");
     let mut batches = Vec::new();
+    let mut none = VecDeque::new();
     loop {
-        shared.sealed.take(&mut batches, true, None);
+        shared.sealed.take(&mut batches, &mut none, true, None);
         if batches.is_empty() {
             return;
         }
-        let tell = |settled: Settled| shared.shards[settled.shard].tell(Input::Settled(settled));
+        let tell = |settled: Settled| shared.shards[settled.shard].tell(News::Settled(settled));
         if let Err(error) = committer.commit(std::mem::take(&mut batches), tell) {
             shared.stop_after(error);
             // What was sealed meanwhile was never written.
-            shared.sealed.take(&mut batches, true, Some(Instant::now()));
+            shared.sealed.take(&mut batches, &mut none, true, Some(Instant::now()));
             batches.into_iter().flat_map(|batch| batch.parts).for_each(crate::shard::Part::unknown);
             return;
         }
@@ -222,7 +221,7 @@ pub(crate) fn run_loader(shared: &Shared) {
                         Some(Box::new((loaded, state)))
                     })
                 });
-                shared.shards[shard].tell(Input::Loaded(number, result));
+                shared.shards[shard].tell(News::Loaded(number, result));
             }
             Errand::Records(number, after, reply) => {
                 let records = shared.store.records(number, after, crate::limits::JOURNAL_READ_BYTES);
@@ -244,7 +243,7 @@ pub(crate) fn run_snapshotter(shared: &Shared) {
                 None
             }
         };
-        shared.shards[shard].tell(Input::Snapshotted(number, written));
+        shared.shards[shard].tell(News::Snapshotted(number, written));
     }
 }
 
@@ -260,7 +259,7 @@ impl Threads {
     pub(crate) fn finish(&self, shared: &Shared) {
         for inbox in &shared.shards {
             inbox.close();
-            inbox.tell(Input::Close);
+            inbox.tell(News::Close);
         }
         join(&self.shards);
         shared.sealed.close();

@@ -2,7 +2,7 @@
 //!
 //! Tables: `journal (inventory, sequence) -> record`, `heads inventory -> head`, `manifests inventory -> manifest`,
 //! `snapshots (inventory, sequence, piece) -> bytes`, `booking_ids id -> inventory`, and one sealed [`Meta`] with the
-//! number of commits and of inventories. Beside it lies the high-water mark (`mark.rs`).
+//! format and the number of inventories. Beside it lies the high-water mark (`mark.rs`).
 //!
 //! What is trusted: nothing that redb says about what is there. Each record has its own checksum and its place in a
 //! chain; the number of inventories and of commits is kept twice; stores up to [`CHECKED_AT_OPEN_BYTES_MAX`] have all
@@ -56,7 +56,7 @@ pub struct EmbeddedStore {
     /// `None` after it was closed.
     database: RwLock<Option<Database>>,
     mark: Mark,
-    meta: Mutex<Meta>,
+    progress: Mutex<Progress>,
 }
 
 /// The two files of a store, whatever they are: on a disk, or on a simulated one.
@@ -72,9 +72,21 @@ pub struct Files {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Meta {
     format: u32,
-    /// Commits of batches so far.
-    commits: u64,
     /// Inventories so far.
+    inventories: u64,
+}
+
+/// A head, and the number of the commit that wrote it: the highest of all is the number of the last commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct KeptHead {
+    commit: u64,
+    head: Head,
+}
+
+/// How far the store is.
+#[derive(Debug, Clone, Copy)]
+struct Progress {
+    commits: u64,
     inventories: u64,
 }
 
@@ -162,13 +174,12 @@ impl EmbeddedStore {
             database.check_integrity().map_err(refused_by_redb)?;
         }
         let store = EmbeddedStore {
-            meta: Mutex::new(Meta { format: FORMAT_VERSION, commits: 0, inventories: 0 }),
+            progress: Mutex::new(Progress { commits: 0, inventories: 0 }),
             mark,
             database: RwLock::new(Some(database)),
         };
-        let meta = store.read_meta()?;
         let marked = store.mark.count();
-        match meta {
+        match store.read_meta()? {
             None if marked == 0 => {
                 store.initialize().map_err(|error| OpenError::Damaged(error.to_string()))?;
             }
@@ -176,14 +187,36 @@ impl EmbeddedStore {
                 let message = format!("{marked} commits were acknowledged, and it is empty");
                 return Err(OpenError::Damaged(message));
             }
-            Some(meta) if meta.commits < marked => {
-                let message = format!("{marked} commits were acknowledged, and it has {}", meta.commits);
-                return Err(OpenError::Damaged(message));
+            Some(Meta { inventories, .. }) => {
+                store.progress.lock().inventories = inventories;
+                let heads = store.kept_heads().map_err(|error| OpenError::Damaged(error.to_string()))?;
+                let commits = heads.iter().map(|kept| kept.commit).max().unwrap_or(0);
+                if commits < marked {
+                    let message = format!("{marked} commits were acknowledged, and it has {commits}");
+                    return Err(OpenError::Damaged(message));
+                }
+                store.progress.lock().commits = commits;
             }
-            Some(meta) => *store.meta.lock() = meta,
         }
         file.proved().map_err(|error| OpenError::Io { path: STORE_FILE.into(), error })?;
         Ok(store)
+    }
+
+    /// All heads, in order of number, none of them missing.
+    fn kept_heads(&self) -> Result<Vec<KeptHead>, StoreError> {
+        let expected = self.progress.lock().inventories;
+        self.read(|transaction| {
+            let mut heads = Vec::new();
+            for entry in transaction.open_table(HEADS)?.iter()? {
+                let (number, bytes) = entry?;
+                heads.push(read_head(number.value(), bytes.value())?);
+            }
+            if heads.len() as u64 != expected {
+                let message = format!("{expected} inventories were created, and {} are there", heads.len());
+                return Err(ReadError::Ours(StoreError::Inconsistent(message)));
+            }
+            Ok(heads)
+        })
     }
 
     fn read_meta(&self) -> Result<Option<Meta>, OpenError> {
@@ -212,7 +245,7 @@ impl EmbeddedStore {
 
     /// Makes the tables, so that a missing one is never taken for an empty one.
     fn initialize(&self) -> Result<(), CommitError> {
-        let meta = *self.meta.lock();
+        let meta = Meta { format: FORMAT_VERSION, inventories: 0 };
         self.write(Durability::Immediate, |transaction| {
             transaction.open_table(JOURNAL)?;
             transaction.open_table(HEADS)?;
@@ -260,35 +293,24 @@ impl EmbeddedStore {
 
 impl Store for EmbeddedStore {
     fn heads(&self) -> Result<Vec<Head>, StoreError> {
-        let expected = self.meta.lock().inventories;
-        self.read(|transaction| {
-            let mut heads = Vec::new();
-            for entry in transaction.open_table(HEADS)?.iter()? {
-                let (number, bytes) = entry?;
-                heads.push(read_head(number.value(), bytes.value())?);
-            }
-            if heads.len() as u64 != expected {
-                let message = format!("{expected} inventories were created, and {} are there", heads.len());
-                return Err(ReadError::Ours(StoreError::Inconsistent(message)));
-            }
-            Ok(heads)
-        })
+        Ok(self.kept_heads()?.into_iter().map(|kept| kept.head).collect())
     }
 
     fn commit(&self, batches: &[&BatchWrite]) -> Result<Vec<InventoryNumber>, CommitError> {
-        let mut meta = self.meta.lock();
-        let (fenced, after) = self.write(Durability::Immediate, |transaction| {
+        let mut progress = self.progress.lock();
+        let commit = progress.commits + 1;
+        let (fenced, created) = self.write(Durability::Immediate, |transaction| {
             let mut journal = transaction.open_table(JOURNAL)?;
             let mut heads = transaction.open_table(HEADS)?;
-            let mut booking_ids = transaction.open_table(BOOKING_IDS)?;
-            let mut after = Meta { commits: meta.commits + 1, ..*meta };
             let mut fenced = Vec::new();
+            let mut created = 0;
             for batch in batches {
                 let number = batch.head.inventory;
                 let standing = match heads.get(number.0)? {
                     Some(bytes) => {
-                        record::unseal::<Head>(bytes.value())
+                        record::unseal::<KeptHead>(bytes.value())
                             .map_err(|error| redb::Error::Corrupted(error.to_string()))?
+                            .head
                             .hash
                     }
                     None => Hash::default(),
@@ -297,19 +319,31 @@ impl Store for EmbeddedStore {
                     fenced.push(number);
                     continue;
                 }
-                after.inventories += u64::from(standing == Hash::default());
+                created += u64::from(standing == Hash::default());
                 journal.insert((number.0, batch.head.sequence), batch.record.as_slice())?;
-                heads.insert(number.0, record::seal(&batch.head).as_slice())?;
-                for id in &batch.chosen_ids {
-                    booking_ids.insert(u128::from_be_bytes(id.to_bytes()), number.0)?;
+                let kept = KeptHead { commit, head: batch.head.clone() };
+                heads.insert(number.0, record::seal(&kept).as_slice())?;
+                if !batch.chosen_ids.is_empty() {
+                    let mut booking_ids = transaction.open_table(BOOKING_IDS)?;
+                    for id in &batch.chosen_ids {
+                        booking_ids.insert(u128::from_be_bytes(id.to_bytes()), number.0)?;
+                    }
                 }
             }
-            transaction.open_table(META)?.insert((), record::seal(&after).as_slice())?;
-            Ok((fenced, after))
+            if created > 0 {
+                let inventories = progress.inventories + created;
+                let meta = Meta { format: FORMAT_VERSION, inventories };
+                transaction.open_table(META)?.insert((), record::seal(&meta).as_slice())?;
+            }
+            Ok((fenced, created))
         })?;
-        *meta = after;
-        // Before anybody is told: from here on a store that lost this commit is found out.
-        self.mark.raise(after.commits).map_err(|error| failed_mark(&error))?;
+        // A commit in which everything was fenced left no trace, and has no number.
+        if fenced.len() < batches.len() {
+            progress.commits = commit;
+            progress.inventories += created;
+            // Before anybody is told: from here on a store that lost this commit is found out.
+            self.mark.raise(commit).map_err(|error| failed_mark(&error))?;
+        }
         Ok(fenced)
     }
 
@@ -317,7 +351,7 @@ impl Store for EmbeddedStore {
         self.read(|transaction| {
             let heads = transaction.open_table(HEADS)?;
             let Some(head) = heads.get(inventory.0)? else { return Ok(None) };
-            let head = read_head(inventory.0, head.value())?;
+            let head = read_head(inventory.0, head.value())?.head;
             let snapshot = read_snapshot(transaction, inventory)?;
             let after = snapshot.as_ref().map_or(0, |(manifest, _)| manifest.sequence);
             let journal = transaction.open_table(JOURNAL)?;
@@ -401,14 +435,14 @@ fn damaged(what: String, error: RecordError) -> ReadError {
     ReadError::Ours(StoreError::Damaged { what, error })
 }
 
-fn read_head(number: u32, bytes: &[u8]) -> Result<Head, ReadError> {
-    let head: Head =
+fn read_head(number: u32, bytes: &[u8]) -> Result<KeptHead, ReadError> {
+    let kept: KeptHead =
         record::unseal(bytes).map_err(|error| damaged(format!("the head of inventory #{number}"), error))?;
-    if head.inventory.0 != number {
-        let message = format!("the head of inventory #{number} is that of {}", head.inventory);
+    if kept.head.inventory.0 != number {
+        let message = format!("the head of inventory #{number} is that of {}", kept.head.inventory);
         return Err(ReadError::Ours(StoreError::Inconsistent(message)));
     }
-    Ok(head)
+    Ok(kept)
 }
 
 fn read_snapshot(

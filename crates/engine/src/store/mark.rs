@@ -31,7 +31,7 @@ impl Mark {
     pub(super) fn open(file: Box<dyn StorageBackend>) -> io::Result<Mark> {
         let length = file.len()?;
         let whole = 2 * SLOT_BYTES as u64;
-        let mut bytes = vec![0; 2 * SLOT_BYTES];
+        let mut bytes = [0; 2 * SLOT_BYTES];
         let there = bytes.len().min(usize::try_from(length).unwrap_or(usize::MAX));
         file.read(0, &mut bytes[..there])?;
         if length < whole {

@@ -162,7 +162,7 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         "busy-inventory-dropped",
         "commands that were decided and not yet written are lost with their inventory",
         "shard.rs",
-        "let busy = live.in_flight || live.snapshot_wanted || open.contains(&number);",
-        "let busy = live.in_flight || live.snapshot_wanted || (open.contains(&number) && live.changes.is_empty());",
+        "let busy = live.in_flight > 0 || live.snapshot_wanted || open.contains(&number);",
+        "let busy = live.in_flight > 0 || live.snapshot_wanted || (open.contains(&number) && live.changes.is_empty());",
     ),
 ];
