@@ -15,7 +15,9 @@ use crate::clock::Clock;
 use crate::commit::Committer;
 use crate::ids::{self, InventoryNumber, inventory_of};
 use crate::inbox::{Inbox, Rejected};
-use crate::limits::{NAME_BYTES_MAX, QUEUE_COMMANDS_MAX, SNAPSHOT_JOURNAL_BYTES_MIN};
+use crate::limits::{
+    NAME_BYTES_MAX, QUEUE_COMMANDS_MAX, SEAL_AHEAD_COMMANDS_MIN, SNAPSHOT_JOURNAL_BYTES_MIN,
+};
 use crate::published::{Entry, Published, Registry, State, route_of};
 use crate::shard::{Request, Shard, Target};
 use crate::snapshot::Retention;
@@ -49,6 +51,8 @@ pub struct Settings {
     pub retention: Retention,
     /// The journal of an inventory grows at least this much between snapshots, however small the inventory is.
     pub snapshot_journal_bytes_min: u64,
+    /// See [`SEAL_AHEAD_COMMANDS_MIN`]; smaller only in simulations.
+    pub seal_ahead_commands_min: usize,
 }
 
 impl Default for Settings {
@@ -59,6 +63,7 @@ impl Default for Settings {
             idle_after: Duration::from_secs(600),
             retention: Retention::All,
             snapshot_journal_bytes_min: SNAPSHOT_JOURNAL_BYTES_MIN,
+            seal_ahead_commands_min: SEAL_AHEAD_COMMANDS_MIN,
         }
     }
 }

@@ -23,8 +23,8 @@ use crate::answer::{Answer, ReplyTo, SubmitError};
 use crate::engine::Settings;
 use crate::ids::{InventoryNumber, inventory_of};
 use crate::limits::{
-    BATCH_COMMANDS_MAX, FORGET_KEYS_EVERY_MS, IDLE_SWEEP_MS, SEAL_AHEAD_COMMANDS_MIN,
-    SNAPSHOT_JOURNAL_FACTOR_MAX, WAITING_FOR_LOAD_COMMANDS_MAX,
+    BATCH_COMMANDS_MAX, FORGET_KEYS_EVERY_MS, IDLE_SWEEP_MS, SNAPSHOT_JOURNAL_FACTOR_MAX,
+    WAITING_FOR_LOAD_COMMANDS_MAX,
 };
 use crate::load::{LoadError, Loaded};
 use crate::published::{Batch, Publication, Registry, State};
@@ -40,6 +40,7 @@ pub(crate) struct Shard {
     numbers: Arc<AtomicU32>,
     idle_after_ms: i64,
     snapshot_journal_bytes_min: u64,
+    seal_ahead_commands_min: usize,
     generations: u32,
     live: HashMap<InventoryNumber, Live>,
     loading: HashMap<InventoryNumber, Waiting>,
@@ -138,6 +139,7 @@ impl Shard {
             numbers,
             idle_after_ms: i64::try_from(settings.idle_after.as_millis()).unwrap_or(i64::MAX),
             snapshot_journal_bytes_min: settings.snapshot_journal_bytes_min,
+            seal_ahead_commands_min: settings.seal_ahead_commands_min,
             generations: 0,
             live: HashMap::default(),
             loading: HashMap::default(),
@@ -264,7 +266,7 @@ impl Shard {
     pub(crate) fn seal(&mut self) -> Option<Vec<Part>> {
         let ready = match self.in_flight {
             0 => !self.open.is_empty(),
-            1 => self.open_commands >= SEAL_AHEAD_COMMANDS_MIN,
+            1 => self.open_commands >= self.seal_ahead_commands_min,
             _ => false,
         };
         if !ready {

@@ -21,6 +21,8 @@ pub struct Settings {
     pub retention: Retention,
     /// Of the engine.
     pub snapshot_journal_bytes_min: u64,
+    /// Of the engine.
+    pub seal_ahead_commands_min: usize,
     /// Commands for every two steps of the engine and one of each shard, on average.
     pub hurry: u64,
     /// Whether operations of the disk fail besides crashes.
@@ -43,6 +45,7 @@ impl Settings {
             hurry: random.between(1, 2),
             faults: random.percent(30),
             bit_flip: random.percent(20),
+            seal_ahead_commands_min: usize::try_from(random.between(1, 12)).expect("small"),
         }
     }
 
@@ -53,6 +56,7 @@ impl Settings {
             idle_after: self.idle_after,
             retention: self.retention,
             snapshot_journal_bytes_min: self.snapshot_journal_bytes_min,
+            seal_ahead_commands_min: self.seal_ahead_commands_min,
         }
     }
 }

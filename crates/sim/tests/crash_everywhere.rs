@@ -25,6 +25,7 @@ fn settings() -> Settings {
         idle_after: Duration::from_secs(5),
         retention: Retention::All,
         snapshot_journal_bytes_min: 1_500,
+        seal_ahead_commands_min: 4,
         hurry: 2,
         faults: false,
         bit_flip: false,

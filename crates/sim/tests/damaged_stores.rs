@@ -23,6 +23,7 @@ fn recording() -> Recording {
         idle_after: Duration::from_secs(60),
         retention: Retention::All,
         snapshot_journal_bytes_min: 1_000_000,
+        seal_ahead_commands_min: 4,
         hurry: 1,
         faults: false,
         bit_flip: false,

@@ -1,6 +1,7 @@
 //! The engine as its users see it: submit, read, follow, stop and start again.
 
 mod expiry;
+mod fencing;
 mod following;
 mod memory;
 mod scene;

@@ -40,8 +40,15 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         "answers-of-keys-not-written",
         "who sends a payment again after a restart pays twice",
         "shard.rs",
-        "let changes = std::mem::take(&mut live.changes);\n        let touched",
-        "let mut changes = std::mem::take(&mut live.changes);\n        changes.retain(|change| !matches!(change, Change::Remembered { .. }));\n        let touched",
+        "let changes = std::mem::replace(&mut live.changes, room);",
+        "let mut changes = std::mem::replace(&mut live.changes, room);\n        changes.retain(|change| !matches!(change, Change::Remembered { .. }));",
+    ),
+    bug(
+        "decided-on-fenced-state-answered",
+        "a caller is refused for a seat that nobody ever had",
+        "commit.rs",
+        "part.write.is_some() && fenced.contains(&part.of().0)",
+        "false && part.write.is_some() && fenced.contains(&part.of().0)",
     ),
     bug(
         "fence-not-checked",
@@ -54,7 +61,7 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         "inventories-not-counted",
         "an inventory that vanished is not missed, or a sound store is refused",
         "store/embedded.rs",
-        "after.inventories += u64::from(standing == Hash::default());",
+        "created += u64::from(standing == Hash::default());",
         "",
     ),
     bug(
@@ -68,7 +75,7 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         "mark-not-raised",
         "a store that was put back to an older state opens without a word",
         "store/embedded.rs",
-        "self.mark.raise(after.commits).map_err(|error| failed_mark(&error))?;",
+        "self.mark.raise(commit).map_err(|error| failed_mark(&error))?;",
         "",
     ),
     bug(
