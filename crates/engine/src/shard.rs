@@ -525,12 +525,10 @@ impl Shard {
         let next_deadline = [due.hold, due.roll].into_iter().flatten().min();
         let name = Arc::clone(&live.name);
         let chosen_ids: Vec<BookingId> = chosen_ids(number, &changes).collect();
-        let bookings = touched.bookings.iter().map(|&id| live.inventory.booking(id).cloned());
-        let bookings = bookings.collect::<Option<Vec<_>>>().expect("bookings are never removed");
         let changes = Arc::new(changes);
         part.publication = Some(Publication {
             stock,
-            bookings,
+            bookings: touched.bookings,
             batch: Arc::new(Batch { sequence, changes: Arc::clone(&changes) }),
         });
         part.write = Some(BatchWrite {

@@ -3,10 +3,9 @@
 
 use std::sync::Arc;
 
-use boxoffice_core::booking::Units;
+use boxoffice_core::booking::{Booking, Units};
 use boxoffice_core::change::Change;
 use boxoffice_core::event::{Area, Event, Section, Sellout};
-use boxoffice_core::ids::BookingId;
 use boxoffice_core::inventory::{Inventory, Stock};
 use boxoffice_core::rules::Terms;
 use boxoffice_core::schedule::{Pattern, Schedule, Slot};
@@ -245,8 +244,8 @@ pub(crate) struct Touched {
     rows: Vec<(u16, u16)>,
     slots: Vec<SlotId>,
     boxes: Vec<u32>,
-    /// Every booking that changed, once for each change, in the order of the changes.
-    pub(crate) bookings: Vec<BookingId>,
+    /// Every booking that changed, in the order of the changes. One that changed twice is there twice, and at last as it is.
+    pub(crate) bookings: Vec<Arc<Booking>>,
 }
 
 impl Touched {
@@ -254,12 +253,7 @@ impl Touched {
     pub(crate) fn by(changes: &[Change], inventory: &Inventory) -> Touched {
         let mut touched = Touched::default();
         for change in changes {
-            touched.note(change);
-        }
-        for index in 0..touched.bookings.len() {
-            let booking = inventory.booking(touched.bookings[index]).expect("bookings are never removed");
-            // Units that it had before, within the batch, were noted with the change that took them away.
-            touched.note_units(&booking.units);
+            touched.note(change, inventory);
         }
         tidy(&mut touched.rows);
         tidy(&mut touched.slots);
@@ -267,7 +261,7 @@ impl Touched {
         touched
     }
 
-    fn note(&mut self, change: &Change) {
+    fn note(&mut self, change: &Change, inventory: &Inventory) {
         match change {
             Change::Act { .. }
             | Change::ContactKept { .. }
@@ -292,17 +286,25 @@ impl Touched {
             Change::SlotsRemoved(slots) => self.slots.extend(slots.iter().copied()),
             Change::SlotPatched { slot, .. } => self.slots.push(*slot),
             Change::BoxPatched(properties) => self.boxes.push(properties.number),
-            Change::Booked(booking) => self.bookings.push(booking.id),
+            Change::Booked(booking) => self.note_booking(booking),
             Change::Revived { booking, from, .. } | Change::Moved { booking, from, .. } => {
                 self.note_units(from);
-                self.bookings.push(*booking);
+                self.note_booking(inventory.booking(*booking).expect("bookings are never removed"));
             }
             Change::Confirmed { booking, .. }
             | Change::Extended { booking, .. }
             | Change::Cancelled { booking, .. }
             | Change::Redeemed { booking }
-            | Change::Expired { booking } => self.bookings.push(*booking),
+            | Change::Expired { booking } => {
+                self.note_booking(inventory.booking(*booking).expect("bookings are never removed"));
+            }
         }
+    }
+
+    /// Units that a booking had before, within the batch, are noted with the change that took them away.
+    fn note_booking(&mut self, booking: &Arc<Booking>) {
+        self.note_units(&booking.units);
+        self.bookings.push(Arc::clone(booking));
     }
 
     fn note_units(&mut self, units: &Units) {
