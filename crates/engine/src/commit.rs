@@ -47,8 +47,13 @@ impl Committer {
         batches: Vec<Sealed>,
         mut tell: impl FnMut(Settled),
     ) -> Result<(), CommitError> {
-        let writes: Vec<&BatchWrite> =
-            batches.iter().flat_map(|batch| &batch.parts).filter_map(|part| part.write.as_ref()).collect();
+        let mut out_of_date = self.out_of_date.lock();
+        let writes: Vec<&BatchWrite> = batches
+            .iter()
+            .flat_map(|batch| &batch.parts)
+            .filter(|part| !out_of_date.contains(&part.of()))
+            .filter_map(|part| part.write.as_ref())
+            .collect();
         let fenced = if writes.is_empty() { Ok(Vec::new()) } else { self.store.commit(&writes) };
         let fenced = match fenced {
             Ok(fenced) => fenced,
@@ -57,7 +62,6 @@ impl Committer {
                 return Err(error);
             }
         };
-        let mut out_of_date = self.out_of_date.lock();
         let mut durable = Vec::new();
         for Sealed { shard, parts } in batches {
             for part in parts.iter().filter(|part| part.write.is_some() && fenced.contains(&part.of().0)) {

@@ -210,7 +210,8 @@ impl Engine {
         Ok(booking.map(|booking| (number, booking)))
     }
 
-    /// A customer's bookings in an inventory, newest first, as of its last commit.
+    /// A customer's bookings in an inventory, newest first: those that were made when it was asked, as they are by the last
+    /// commit.
     ///
     /// The writer keeps the list of each customer's bookings and tells their ids; what they are is read here, so that
     /// nothing is shown that is not committed.
@@ -228,7 +229,7 @@ impl Engine {
         };
         Ok(published.read(self.now(), |state| match ids {
             Some(ids) => ids.into_iter().filter_map(|id| state.bookings.get(id).cloned()).collect(),
-            // The writer has stopped; what is committed can still be read, if slowly.
+            // The writer has stopped, or is reading the inventory again; what is committed can be read, if slowly.
             None => state.bookings.iter().rev().filter(|it| *it.customer == *customer).cloned().collect(),
         }))
     }

@@ -16,8 +16,9 @@ pub(crate) struct Inbox<O, N> {
 #[derive(Debug)]
 struct State<O, N> {
     offered: VecDeque<O>,
-    told: Vec<N>,
+    told: VecDeque<N>,
     closed: bool,
+    ended: bool,
 }
 
 /// Why something was not taken in.
@@ -31,7 +32,7 @@ pub(crate) enum Rejected<T> {
 
 impl<O, N> Inbox<O, N> {
     pub(crate) fn new(limit: usize) -> Inbox<O, N> {
-        let state = State { offered: VecDeque::new(), told: Vec::new(), closed: false };
+        let state = State { offered: VecDeque::new(), told: VecDeque::new(), closed: false, ended: false };
         Inbox { state: Mutex::new(state), wake: Condvar::new(), limit }
     }
 
@@ -66,10 +67,16 @@ impl<O, N> Inbox<O, N> {
     }
 
     /// Puts something in whether there is room or not: for messages whose number is bounded elsewhere.
-    /// Nothing may wait for an answer to one: the taker may have ended.
-    pub(crate) fn tell(&self, item: N) {
-        self.state.lock().told.push(item);
+    /// Gives it back if the taker has ended.
+    pub(crate) fn tell(&self, item: N) -> Result<(), N> {
+        let mut state = self.state.lock();
+        if state.ended {
+            return Err(item);
+        }
+        state.told.push_back(item);
+        drop(state);
         self.wake.notify_one();
+        Ok(())
     }
 
     /// Moves what was told into `told`, and what was offered into `offered` if that is empty and wanted. Waits until there
@@ -92,7 +99,7 @@ impl<O, N> Inbox<O, N> {
                 None => self.wake.wait(&mut state),
             }
         }
-        told.append(&mut state.told);
+        told.extend(state.told.drain(..));
         if offers_wanted {
             debug_assert!(offered.is_empty());
             std::mem::swap(&mut state.offered, offered);
@@ -103,6 +110,18 @@ impl<O, N> Inbox<O, N> {
     pub(crate) fn close(&self) {
         self.state.lock().closed = true;
         self.wake.notify_all();
+    }
+
+    /// The taker has ended: nothing more is taken in, and what is left is given out, for somebody to answer.
+    pub(crate) fn end(&self) -> (VecDeque<O>, VecDeque<N>) {
+        let mut state = self.state.lock();
+        (state.closed, state.ended) = (true, true);
+        (std::mem::take(&mut state.offered), std::mem::take(&mut state.told))
+    }
+
+    /// Whether no more offers are taken.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.state.lock().closed
     }
 
     /// How many offers are waiting.
@@ -116,8 +135,8 @@ impl<T> Inbox<T, T> {
     pub(crate) fn take_one(&self) -> Option<T> {
         let mut state = self.state.lock();
         loop {
-            if !state.told.is_empty() {
-                return Some(state.told.remove(0));
+            if let Some(item) = state.told.pop_front() {
+                return Some(item);
             }
             if let Some(item) = state.offered.pop_front() {
                 return Some(item);
@@ -148,7 +167,7 @@ mod tests {
         assert_eq!(inbox.offer_all(vec![2, 3]), Err(Rejected::Full(vec![2, 3])), "all or none");
         assert_eq!(inbox.offer(2), Ok(()));
         assert_eq!(inbox.offer(3), Err(Rejected::Full(3)));
-        inbox.tell(4);
+        assert_eq!(inbox.tell(4), Ok(()));
         assert_eq!(taken(&inbox, false), [4], "what was offered can wait");
         assert_eq!(taken(&inbox, true), [1, 2]);
         assert_eq!(inbox.offer(3), Ok(()), "there is room again");
@@ -161,9 +180,18 @@ mod tests {
         inbox.close();
         assert_eq!(inbox.offer(2), Err(Rejected::Closed(2)));
         assert_eq!(inbox.offer_all(vec![2]), Err(Rejected::Closed(vec![2])));
-        inbox.tell(3);
+        assert_eq!(inbox.tell(3), Ok(()));
         assert_eq!(inbox.take_one(), Some(3));
         assert_eq!(inbox.take_one(), Some(1));
         assert_eq!(inbox.take_one(), None);
+    }
+
+    #[test]
+    fn an_inbox_that_ended_gives_everything_back() {
+        let inbox = Inbox::new(2);
+        assert_eq!((inbox.offer(1), inbox.tell(2)), (Ok(()), Ok(())));
+        assert_eq!(inbox.end(), ([1].into(), [2].into()));
+        assert_eq!(inbox.offer(3), Err(Rejected::Closed(3)));
+        assert_eq!(inbox.tell(4), Err(4));
     }
 }

@@ -22,7 +22,8 @@ pub const SNAPSHOT_JOURNAL_BYTES_MIN: u64 = 32 * 1024 * 1024;
 /// While an inventory is in use all the time, its journal may grow to so many times more: an on-sale is not the moment for
 /// snapshots, and reading what gathers in one takes seconds.
 pub const SNAPSHOT_JOURNAL_FACTOR_MAX: u64 = 8;
-/// A snapshot is written in pieces of this size, so that no commit waits for more than one of them.
+/// A snapshot is written in pieces of this size, so that no commit waits for more than one of them; only the last write, which
+/// removes what the snapshot replaces, takes longer.
 pub const SNAPSHOT_CHUNK_BYTES: usize = 1024 * 1024;
 /// Batches kept in memory for subscribers; who is further behind reads the journal.
 pub const RECENT_BATCHES_MAX: usize = 128;

@@ -1,10 +1,12 @@
 //! From a store's bytes to an inventory, believing nothing that does not fit together.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use boxoffice_core::codec;
 use boxoffice_core::inventory::Inventory;
 
 use crate::ids::InventoryNumber;
-use crate::record::{self, Hash, Head, RecordError};
+use crate::record::{self, Hash, Head, Record, RecordError};
 use crate::store::{Store, StoreError, Stored};
 
 /// An inventory as its journal says it is.
@@ -56,6 +58,14 @@ pub enum LoadError {
         /// Which one, by its place.
         sequence: u64,
     },
+    /// Every record is whole, and what they say cannot have happened.
+    #[error("the journal of inventory {inventory} contradicts itself: {problem}")]
+    Contradiction {
+        /// Whose.
+        inventory: InventoryNumber,
+        /// The rule that was broken.
+        problem: String,
+    },
     /// The journal ends before or after the head.
     #[error("the journal of inventory {inventory} ends at {found}, and must end at {expected}")]
     End {
@@ -68,8 +78,21 @@ pub enum LoadError {
     },
 }
 
+/// Records that are decoded and wait to be applied.
+const RECORDS_AHEAD: usize = 4;
+
 /// Reads an inventory; `None` if the store has none of that number.
+///
+/// Replaying panics where a record contradicts the state before it. That condemns the inventory, not the engine.
 pub fn load(store: &dyn Store, number: InventoryNumber) -> Result<Option<Loaded>, LoadError> {
+    catch_unwind(AssertUnwindSafe(|| load_trusting(store, number))).unwrap_or_else(|panic| {
+        let message = panic.downcast_ref::<String>().map(String::as_str);
+        let problem = message.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic");
+        Err(LoadError::Contradiction { inventory: number, problem: problem.to_owned() })
+    })
+}
+
+fn load_trusting(store: &dyn Store, number: InventoryNumber) -> Result<Option<Loaded>, LoadError> {
     let Some(Stored { head, snapshot, records }) = store.load(number)? else { return Ok(None) };
     let mut chain = Chain::default();
     let mut inventory = Inventory::default();
@@ -93,12 +116,23 @@ pub fn load(store: &dyn Store, number: InventoryNumber) -> Result<Option<Loaded>
         chain = Chain { sequence, hash: manifest.hash };
         (snapshot_bytes, journal_from) = (manifest.bytes, manifest.journal_from);
     }
-    let mut journal_bytes = 0;
-    for bytes in &records {
-        journal_bytes += bytes.len() as u64;
-        let record = chain.follow(number, bytes)?;
-        inventory.replay(&record.changes);
-    }
+    let journal_bytes = records.iter().map(|bytes| bytes.len() as u64).sum();
+    // Reading the bytes takes as long as applying them: two threads, each a few records apart.
+    std::thread::scope(|scope| {
+        let (sender, decoded) = std::sync::mpsc::sync_channel(RECORDS_AHEAD);
+        scope.spawn(move || {
+            for bytes in records {
+                // Nobody takes more of them after the first that is refused.
+                if sender.send(record::decode_record(&bytes)).is_err() {
+                    return;
+                }
+            }
+        });
+        for record in decoded {
+            inventory.replay(&chain.accept(number, record)?.changes);
+        }
+        Ok::<(), LoadError>(())
+    })?;
     if chain.sequence != head.sequence {
         return Err(LoadError::End { inventory: number, found: chain.sequence, expected: head.sequence });
     }
@@ -117,14 +151,17 @@ pub(crate) struct Chain {
 
 impl Chain {
     /// The next record, if it is whole and stands where it belongs.
-    pub(crate) fn follow(
+    pub(crate) fn follow(&mut self, inventory: InventoryNumber, bytes: &[u8]) -> Result<Record, LoadError> {
+        self.accept(inventory, record::decode_record(bytes))
+    }
+
+    fn accept(
         &mut self,
         inventory: InventoryNumber,
-        bytes: &[u8],
-    ) -> Result<record::Record, LoadError> {
+        decoded: Result<Record, RecordError>,
+    ) -> Result<Record, LoadError> {
         let sequence = self.sequence + 1;
-        let record =
-            record::decode_record(bytes).map_err(|error| LoadError::Record { inventory, sequence, error })?;
+        let record = decoded.map_err(|error| LoadError::Record { inventory, sequence, error })?;
         let follows =
             record.inventory == inventory && record.sequence == sequence && record.previous == self.hash;
         if !follows {

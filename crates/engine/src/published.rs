@@ -1,6 +1,7 @@
 //! What was committed, for readers: the views of each inventory, its bookings, and its newest batches.
 //!
-//! Written by whoever releases a batch, after its commit; the shard that applies commands never waits for a lock here.
+//! Written by whoever releases a batch, after its commit; a shard takes these locks only when it loads an
+//! inventory or lets go of one.
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hasher};

@@ -1,6 +1,6 @@
 //! The one writer of many inventories: takes commands, applies them in memory, and hands over sealed batches.
 //!
-//! A state machine without threads, clocks or I/O, so that the simulator drives the same code as the engine's threads:
+//! A state machine without threads and clocks, whose only I/O is to look up an id that a caller chose, so that the simulator drives the same code as the engine's threads:
 //! inputs go in, [`Shard::seal`] gives a batch when the last one was committed, [`Shard::take_errands`] says what to read from
 //! the store. While one batch is on its way, what comes gathers in the next; a large one is sealed ahead, so that the disk never
 //! waits for it.
@@ -108,6 +108,8 @@ struct Live {
     stock: Option<Arc<StockView>>,
     /// Changes since the last seal.
     changes: Vec<Change>,
+    /// Index of its part in the open batch.
+    open_part: Option<usize>,
     /// Commands in the last batch.
     last_commands: usize,
     last_used: Timestamp,
@@ -198,15 +200,20 @@ impl Shard {
         if self.live.contains_key(&number) {
             // Whoever asked will look again; if nobody waits any more, nothing is lost.
             let _ = reader.send(Ok(()));
+            return;
+        }
+        let waiting = self.begin_loading(number);
+        if waiting.readers.len() < WAITING_FOR_LOAD_COMMANDS_MAX {
+            waiting.readers.push(reader);
         } else {
-            self.begin_loading(number).readers.push(reader);
+            let _ = reader.send(Err(SubmitError::overloaded()));
         }
     }
 
-    /// The bookings of a customer, newest first, committed or not; none of an inventory that is not in memory.
-    pub(crate) fn bookings_of(&self, number: InventoryNumber, customer: &str) -> Vec<BookingId> {
-        let live = self.live.get(&number).into_iter();
-        live.flat_map(|live| live.inventory.bookings_of(customer)).map(|booking| booking.id).collect()
+    /// The bookings of a customer, newest first, committed or not; `None` of an inventory that is not in memory.
+    pub(crate) fn bookings_of(&self, number: InventoryNumber, customer: &str) -> Option<Vec<BookingId>> {
+        let live = self.live.get(&number)?;
+        Some(live.inventory.bookings_of(customer).map(|booking| booking.id).collect())
     }
 
     /// Takes an inventory that was read from the store, or why it was not.
@@ -262,7 +269,7 @@ impl Shard {
         }
     }
 
-    /// The batch that has gathered, if the last one is through.
+    /// The batch that has gathered, if the last one is through or this one is large.
     pub(crate) fn seal(&mut self) -> Option<Vec<Part>> {
         let ready = match self.in_flight {
             0 => !self.open.is_empty(),
@@ -279,6 +286,7 @@ impl Shard {
             let live = self.live.get_mut(&part.number).expect("it has an open part");
             live.in_flight += 1;
             live.last_commands = part.answered.len();
+            live.open_part = None;
             self.seal_part(part);
         }
         Some(parts)
@@ -305,6 +313,12 @@ impl Shard {
                 self.created.remove(&live.name);
                 // What was decided since on the state that was dropped is decided again as well.
                 let dropped = self.open.extract_if(.., |part| part.number == number).collect::<Vec<_>>();
+                self.open_commands -= dropped.iter().map(|part| part.answered.len()).sum::<usize>();
+                self.number_open_parts();
+                // Also if nobody waits for it: what fell due in it must fall due again.
+                if self.registry.of_number(number).is_some() {
+                    self.begin_loading(number);
+                }
                 // Their ids are claimed again when they are decided again.
                 chosen_ids(number, &live.changes).for_each(|id| self.chosen_ids.let_go(id));
                 let since = dropped.into_iter().flat_map(|part| part.answered).map(|(request, _)| request);
@@ -378,6 +392,7 @@ impl Shard {
             hash: Hash::default(),
             stock: None,
             changes: Vec::new(),
+            open_part: None,
             last_commands: 0,
             last_used: now,
             in_flight: 0,
@@ -405,6 +420,7 @@ impl Shard {
             hash: head.hash,
             stock: Some(stock),
             changes: Vec::new(),
+            open_part: None,
             last_commands: 0,
             last_used: now,
             in_flight: 0,
@@ -422,7 +438,10 @@ impl Shard {
         live.last_used = now;
         let applied = match &request.command.action {
             Action::Book(book) if inventory_of(book.id) != number => {
-                match self.chosen_ids.claim(book.id, number) {
+                // An id that names another inventory is that one's to give.
+                let named = self.registry.of_number(inventory_of(book.id)).is_some();
+                let claimed = if named { Ok(false) } else { self.chosen_ids.claim(book.id, number) };
+                match claimed {
                     Ok(true) => {
                         let applied = boxoffice_core::apply(&mut live.inventory, now, &request.command);
                         let booked =
@@ -459,12 +478,21 @@ impl Shard {
     }
 
     fn part(&mut self, number: InventoryNumber, generation: u32) -> &mut Part {
-        // Nearly always the last one: commands come in waves for one inventory.
-        let at = self.open.iter().rposition(|part| part.number == number).unwrap_or_else(|| {
-            self.open.push(Part { number, generation, write: None, publication: None, answered: Vec::new() });
+        let live = self.live.get_mut(&number).expect("it is in memory");
+        let at = *live.open_part.get_or_insert_with(|| {
+            // Batches are about as large as the one before.
+            let answered = Vec::with_capacity(live.last_commands);
+            self.open.push(Part { number, generation, write: None, publication: None, answered });
             self.open.len() - 1
         });
         &mut self.open[at]
+    }
+
+    /// Tells the inventories anew where their open parts are.
+    fn number_open_parts(&mut self) {
+        for (at, part) in self.open.iter().enumerate() {
+            self.live.get_mut(&part.number).expect("it has an open part").open_part = Some(at);
+        }
     }
 
     fn end_what_is_due(&mut self, now: Timestamp, number: InventoryNumber) {

@@ -75,7 +75,7 @@ pub struct SteppedEngine {
 pub enum Step {
     /// The shard of this index ends what is due and lets go of what is idle.
     Wake(usize),
-    /// The shard of this index hands over what has gathered, if its last batch is through.
+    /// The shard of this index hands over what has gathered, if its last batch is through or this one is large.
     Seal(usize),
     /// Everything that was handed over is committed together.
     Commit,

@@ -16,7 +16,7 @@ use crate::ids::InventoryNumber;
 use crate::inbox::Inbox;
 use crate::load::{self, LoadError, Loaded};
 use crate::published::State;
-use crate::shard::{Request, Shard};
+use crate::shard::{Part, Request, Shard};
 use crate::snapshot::{self, Retention, SnapshotError, Written};
 use crate::store::{CommitError, Store, StoreError};
 
@@ -34,7 +34,7 @@ pub(crate) enum Offer {
 pub(crate) enum News {
     /// An inventory was read.
     Loaded(InventoryNumber, Result<Option<Box<(Loaded, State)>>, LoadError>),
-    /// The last batch is through.
+    /// A batch is through.
     Settled(Settled),
     /// A snapshot was written, or could not be.
     Snapshotted(InventoryNumber, Option<Written>),
@@ -95,7 +95,8 @@ impl Shared {
         if first && let Some(reason) = &*self.stopped.borrow() {
             tracing::error!(%reason, "the engine stops");
         }
-        self.shards.iter().for_each(|inbox| inbox.tell(News::GiveUp));
+        // A shard that has ended has given up already.
+        self.shards.iter().for_each(|inbox| drop(inbox.tell(News::GiveUp)));
         self.sealed.close();
         self.errands.close();
         self.snapshots.close();
@@ -109,19 +110,48 @@ impl Shared {
     }
 }
 
-/// Stops the engine if its thread panics.
-struct Guard<'a>(&'a Shared, &'static str);
+/// Stops the engine if its thread panics, and leaves nobody waiting for a thread that has ended.
+struct Guard<'a> {
+    shared: &'a Shared,
+    name: &'static str,
+    end: fn(&Shared, usize),
+    index: usize,
+}
 
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.stop(StopReason::Panicked(self.1));
+            self.shared.stop(StopReason::Panicked(self.name));
         }
+        (self.end)(self.shared, self.index);
+    }
+}
+
+/// What was never decided was not done; what was fenced is unknown to callers whose answer is dropped here.
+fn end_shard(shared: &Shared, index: usize) {
+    let (offers, _news) = shared.shards[index].end();
+    offers.into_iter().for_each(refuse);
+}
+
+fn end_committer(shared: &Shared, _index: usize) {
+    let (_none, batches) = shared.sealed.end();
+    batches.into_iter().flat_map(|batch| batch.parts).for_each(Part::unknown);
+}
+
+/// The others have nothing that nobody else would answer.
+fn end_helper(_shared: &Shared, _index: usize) {}
+
+fn refuse(offer: Offer) {
+    match offer {
+        Offer::Command(request) => request.reply.send(Err(SubmitError::Stopped)),
+        Offer::Show(_, reader) => drop(reader.send(Err(SubmitError::Stopped))),
+        // Told by the end of the channel: see `Engine::bookings_of`.
+        Offer::BookingsOf(..) => {}
     }
 }
 
 pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
-    let _guard = Guard(shared, "shard");
+    let _guard = Guard { shared, name: "shard", end: end_shard, index };
     let inbox = &shared.shards[index];
     let (mut news, mut offers) = (Vec::new(), VecDeque::new());
     let mut closing = false;
@@ -144,7 +174,11 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
                 News::Settled(settled) => shard.committed(now, &settled.through, settled.fenced),
                 News::Snapshotted(number, written) => shard.snapshotted(number, written),
                 News::Close => closing = true,
-                News::GiveUp => return give_up(shard, offers, inbox),
+                News::GiveUp => {
+                    shard.give_up(&SubmitError::Stopped);
+                    offers.into_iter().for_each(refuse);
+                    return;
+                }
             }
         }
         while !shard.is_full()
@@ -153,18 +187,25 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
             match offer {
                 Offer::Command(request) => shard.submit(now, request),
                 Offer::Show(number, reader) => shard.show(number, reader),
-                // Whoever asked may be gone.
+                // Whoever asked may be gone, and looks for itself if the list is not here.
                 Offer::BookingsOf(number, customer, reply) => {
-                    drop(reply.send(shard.bookings_of(number, &customer)));
+                    if let Some(ids) = shard.bookings_of(number, &customer) {
+                        drop(reply.send(ids));
+                    }
                 }
             }
         }
         shard.wake(now);
         let errands = shard.take_errands();
-        errands.load.into_iter().for_each(|number| shared.errands.tell(Errand::Load(index, number)));
-        errands.snapshot.into_iter().for_each(|number| shared.snapshots.tell((index, number)));
-        if let Some(parts) = shard.seal() {
-            shared.sealed.tell(Sealed { shard: index, parts });
+        // Loader and snapshotter end after the shards, or with a panic that stops the engine.
+        errands.load.into_iter().for_each(|number| drop(shared.errands.tell(Errand::Load(index, number))));
+        for number in errands.snapshot {
+            let _ = shared.snapshots.tell((index, number));
+        }
+        if let Some(parts) = shard.seal()
+            && let Err(refused) = shared.sealed.tell(Sealed { shard: index, parts })
+        {
+            refused.parts.into_iter().for_each(Part::unknown);
         }
         if closing && offers.is_empty() && inbox.len() == 0 && shard.is_at_rest() {
             return;
@@ -172,46 +213,28 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
     }
 }
 
-/// Tells everybody who waits for this shard that nothing more will be done.
-fn give_up(mut shard: Shard, mut offers: VecDeque<Offer>, inbox: &Inbox<Offer, News>) {
-    shard.give_up(&SubmitError::Stopped);
-    loop {
-        for offer in offers.drain(..) {
-            match offer {
-                Offer::Command(request) => request.reply.send(Err(SubmitError::Stopped)),
-                Offer::Show(_, reader) => drop(reader.send(Err(SubmitError::Stopped))),
-                Offer::BookingsOf(..) => {}
-            }
-        }
-        inbox.take(&mut Vec::new(), &mut offers, true, Some(Instant::now()));
-        if offers.is_empty() {
-            return;
-        }
-    }
-}
-
 pub(crate) fn run_committer(shared: &Shared, committer: &Committer) {
-    let _guard = Guard(shared, "committer");
+    let _guard = Guard { shared, name: "committer", end: end_committer, index: 0 };
     let mut batches = Vec::new();
-    let mut none = VecDeque::new();
     loop {
-        shared.sealed.take(&mut batches, &mut none, true, None);
+        shared.sealed.take(&mut batches, &mut VecDeque::new(), true, None);
         if batches.is_empty() {
             return;
         }
-        let tell = |settled: Settled| shared.shards[settled.shard].tell(News::Settled(settled));
+        // A snapshot may have failed meanwhile: after an error the store is not written again.
+        if shared.stopped.borrow().is_some() {
+            return batches.into_iter().flat_map(|batch| batch.parts).for_each(Part::unknown);
+        }
+        // A shard that has ended has nobody left to tell.
+        let tell = |settled: Settled| drop(shared.shards[settled.shard].tell(News::Settled(settled)));
         if let Err(error) = committer.commit(std::mem::take(&mut batches), tell) {
-            shared.stop_after(error);
-            // What was sealed meanwhile was never written.
-            shared.sealed.take(&mut batches, &mut none, true, Some(Instant::now()));
-            batches.into_iter().flat_map(|batch| batch.parts).for_each(crate::shard::Part::unknown);
-            return;
+            return shared.stop_after(error);
         }
     }
 }
 
 pub(crate) fn run_loader(shared: &Shared) {
-    let _guard = Guard(shared, "loader");
+    let _guard = Guard { shared, name: "loader", end: end_helper, index: 0 };
     while let Some(errand) = shared.errands.take_one() {
         match errand {
             Errand::Load(shard, number) => {
@@ -221,7 +244,8 @@ pub(crate) fn run_loader(shared: &Shared) {
                         Some(Box::new((loaded, state)))
                     })
                 });
-                shared.shards[shard].tell(News::Loaded(number, result));
+                // A shard that has ended has answered those who waited.
+                drop(shared.shards[shard].tell(News::Loaded(number, result)));
             }
             Errand::Records(number, after, reply) => {
                 let records = shared.store.records(number, after, crate::limits::JOURNAL_READ_BYTES);
@@ -233,8 +257,12 @@ pub(crate) fn run_loader(shared: &Shared) {
 }
 
 pub(crate) fn run_snapshotter(shared: &Shared) {
-    let _guard = Guard(shared, "snapshotter");
+    let _guard = Guard { shared, name: "snapshotter", end: end_helper, index: 0 };
     while let Some((shard, number)) = shared.snapshots.take_one() {
+        // Whoever stops does not want to wait for snapshots; they will be wanted again.
+        if shared.snapshots.is_closed() {
+            return;
+        }
         let written = match snapshot::write(&*shared.store, number, shared.retention) {
             Ok(written) => written,
             Err(SnapshotError::Commit(error)) => return shared.stop_after(error),
@@ -243,7 +271,7 @@ pub(crate) fn run_snapshotter(shared: &Shared) {
                 None
             }
         };
-        shared.shards[shard].tell(News::Snapshotted(number, written));
+        drop(shared.shards[shard].tell(News::Snapshotted(number, written)));
     }
 }
 
@@ -259,8 +287,10 @@ impl Threads {
     pub(crate) fn finish(&self, shared: &Shared) {
         for inbox in &shared.shards {
             inbox.close();
-            inbox.tell(News::Close);
+            // One that has ended need not be told.
+            drop(inbox.tell(News::Close));
         }
+        shared.snapshots.close();
         join(&self.shards);
         shared.sealed.close();
         shared.errands.close();

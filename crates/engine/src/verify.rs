@@ -1,6 +1,6 @@
 //! Proof that a store is what its journals say: replays every one and compares everything.
 
-use boxoffice_core::change::Change;
+use boxoffice_core::booking::Status;
 use boxoffice_core::codec;
 use boxoffice_core::inventory::Inventory;
 
@@ -91,8 +91,6 @@ fn verify_inventory(store: &dyn Store, head: &Head, report: &mut Report) -> Resu
             inventory.replay(&record.changes);
             report.records += 1;
             report.changes += record.changes.len() as u64;
-            check_booking_ids(store, number, &record.changes)
-                .map_err(|difference| differs(record.sequence, difference))?;
             if let Some((manifest, contents)) = &snapshot
                 && manifest.sequence == record.sequence
                 && (manifest.hash != record.hash || *contents != codec::encode_inventory(&inventory))
@@ -119,28 +117,54 @@ fn verify_inventory(store: &dyn Store, head: &Head, report: &mut Report) -> Resu
         return Err(differs(chain.sequence, difference));
     }
     recount(&inventory).map_err(|difference| differs(chain.sequence, difference))?;
+    check_booking_ids(store, number, &inventory).map_err(|difference| differs(chain.sequence, difference))?;
     report.bookings += inventory.bookings().len() as u64;
     Ok(())
 }
 
-/// Every counter, bitmap and index, made again from the bookings alone.
+/// Every counter and bitmap made again from the bookings alone, and every booking looked up in every way.
 fn recount(inventory: &Inventory) -> Result<(), String> {
     let counted = codec::decode_inventory(&codec::encode_inventory(inventory))
         .map_err(|error| format!("the bookings do not fit together: {error}"))?;
-    if counted == *inventory {
-        Ok(())
-    } else {
-        Err("counters, seats or indexes are not what the bookings make".to_owned())
+    if counted != *inventory {
+        return Err("counters or seats are not what the bookings make".to_owned());
     }
+    let mut holds = Vec::new();
+    for (place, booking) in inventory.bookings().enumerate() {
+        let id = booking.id;
+        if inventory.booking(id) != Some(booking) {
+            return Err(format!("booking {id:?} is not found by its id"));
+        }
+        if booking.is_active() && inventory.booking_of_code(booking.redeem_code) != Some(id) {
+            return Err(format!("booking {id:?} is not found by its code"));
+        }
+        if inventory.customers().get(&booking.customer).is_none() {
+            return Err(format!("booking {id:?} is not found by its customer"));
+        }
+        if let Status::OnHold { expires_at } = booking.status {
+            holds.push((expires_at, place, id));
+        }
+    }
+    holds.sort_unstable();
+    let in_order = holds.into_iter().map(|(expires_at, _, id)| (expires_at, id));
+    if !inventory.deadlines().eq(in_order) {
+        return Err("the deadlines are not those of the holds".to_owned());
+    }
+    let listed: usize =
+        inventory.customers().iter().map(|(name, _)| inventory.bookings_of(name).count()).sum();
+    if listed != inventory.bookings().len() {
+        return Err("the customers' lists are not all bookings".to_owned());
+    }
+    Ok(())
 }
 
 /// Ids that callers chose lead to this inventory.
-fn check_booking_ids(store: &dyn Store, number: InventoryNumber, changes: &[Change]) -> Result<(), String> {
-    for change in changes {
-        let Change::Booked(booking) = change else { continue };
-        if inventory_of(booking.id) == number {
-            continue;
-        }
+fn check_booking_ids(
+    store: &dyn Store,
+    number: InventoryNumber,
+    inventory: &Inventory,
+) -> Result<(), String> {
+    for booking in inventory.bookings().filter(|booking| inventory_of(booking.id) != number) {
         let found = store.find_booking(booking.id).map_err(|error| error.to_string())?;
         if found != Some(number) {
             return Err(format!("booking {:?} leads to {found:?}", booking.id));

@@ -90,7 +90,7 @@ struct Progress {
     inventories: u64,
 }
 
-/// Why a store cannot be opened. Nothing was changed.
+/// Why a store cannot be opened. Nothing was changed, except that a torn slot of the mark was made whole.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// Another process has it open.
@@ -315,7 +315,7 @@ impl Store for EmbeddedStore {
                     }
                     None => Hash::default(),
                 };
-                if standing != batch.previous {
+                if standing != batch.previous || fenced.contains(&number) {
                     fenced.push(number);
                     continue;
                 }
@@ -403,11 +403,24 @@ impl Store for EmbeddedStore {
                 Ok(())
             })?;
         }
+        let pieces =
+            u32::try_from(contents.len().div_ceil(SNAPSHOT_CHUNK_BYTES)).expect("snapshots are bounded");
         self.write(Durability::Immediate, |transaction| {
-            transaction.open_table(MANIFESTS)?.insert(number, record::seal(manifest).as_slice())?;
+            let mut manifests = transaction.open_table(MANIFESTS)?;
+            let newer = match manifests.get(number)? {
+                Some(bytes) => record::unseal::<Manifest>(bytes.value())
+                    .is_ok_and(|standing| standing.sequence > manifest.sequence),
+                None => false,
+            };
+            if newer {
+                return Ok(());
+            }
+            manifests.insert(number, record::seal(manifest).as_slice())?;
             let mut snapshots = transaction.open_table(SNAPSHOTS)?;
             let others = (number, 0, 0)..=(number, u64::MAX, u32::MAX);
-            snapshots.retain_in(others, |(_, sequence, _), _| sequence == manifest.sequence)?;
+            snapshots.retain_in(others, |(_, sequence, piece), _| {
+                sequence == manifest.sequence && piece < pieces
+            })?;
             let mut journal = transaction.open_table(JOURNAL)?;
             journal.retain_in((number, 0)..(number, manifest.journal_from), |_, _| false)?;
             Ok(())

@@ -92,7 +92,7 @@ impl Store for MemoryStore {
             for batch in batches {
                 let number = batch.head.inventory;
                 let standing = image.inventories.get(&number).map_or(Hash::default(), |kept| kept.head.hash);
-                if standing != batch.previous {
+                if standing != batch.previous || fenced.contains(&number) {
                     fenced.push(number);
                     continue;
                 }
@@ -141,6 +141,9 @@ impl Store for MemoryStore {
     fn write_snapshot(&self, manifest: &Manifest, contents: &[u8]) -> Result<(), CommitError> {
         self.write(|image| {
             let kept = image.inventories.get_mut(&manifest.inventory).expect("snapshots are of what exists");
+            if kept.snapshot.as_ref().is_some_and(|(newer, _)| newer.sequence > manifest.sequence) {
+                return;
+            }
             kept.snapshot = Some((manifest.clone(), contents.to_vec()));
             kept.records = kept.records.split_off(&manifest.journal_from);
         })

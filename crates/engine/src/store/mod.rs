@@ -22,8 +22,8 @@ pub use memory::{MemoryStore, NextCommit};
 ///
 /// - After [`Store::commit`] returned `Ok`, every batch that is not in the returned list of fenced inventories is
 ///   durable: it survives the process and the machine. All of them became so together.
-/// - A batch is *fenced* if the inventory's head is not the one the batch was built on. Nothing of it was written. The
-///   writer drops its state, reads what is there, and decides again.
+/// - A batch is *fenced* if the inventory's head is not the one the batch was built on, or if an earlier batch of the inventory
+///   in the same commit was. Nothing of it was written. The writer drops its state, reads what is there, and decides again.
 /// - After an error of `commit` nothing may be assumed: the batches may be durable, or none of them, never some. The store
 ///   must not be used for another commit; whoever wants to know opens it again and reads.
 /// - Reads see what was committed, never half of a commit.
@@ -48,7 +48,8 @@ pub trait Store: Send + Sync + 'static {
     /// The inventory of a booking whose id does not name it.
     fn find_booking(&self, booking: BookingId) -> Result<Option<InventoryNumber>, StoreError>;
 
-    /// Keeps a snapshot in place of the last one, and forgets the records before `manifest.journal_from`.
+    /// Keeps a snapshot in place of the last one, and forgets the records before `manifest.journal_from`. An older one than the
+    /// last is ignored.
     ///
     /// After an error the store must not be used for another commit, as with [`Store::commit`].
     fn write_snapshot(&self, manifest: &Manifest, contents: &[u8]) -> Result<(), CommitError>;

@@ -3,6 +3,7 @@
 mod expiry;
 mod fencing;
 mod following;
+mod gated;
 mod memory;
 mod scene;
 mod stopping;

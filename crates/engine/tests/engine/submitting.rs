@@ -115,3 +115,14 @@ async fn an_id_that_a_caller_chose_is_one_booking_in_the_whole_store() {
     let scene = scene.after_crash();
     assert_eq!(scene.engine.booking(chosen(1)).await.unwrap().unwrap().0, winner);
 }
+
+#[tokio::test]
+async fn an_id_that_names_another_inventory_is_not_given_here() {
+    let scene = Scene::new();
+    let one = scene.hall("one", 1, 8).await;
+    let other = scene.hall("other", 1, 8).await;
+    let refused = scene.engine.submit(one, hold(nth(other, 1), 1)).await.unwrap();
+    assert_eq!(refusal_code(&refused), "BOOKING_ID_TAKEN");
+    scene.grant(other, hold(nth(other, 1), 1)).await;
+    assert_eq!(scene.engine.booking(nth(other, 1)).await.unwrap().unwrap().0, other);
+}

@@ -71,3 +71,15 @@ async fn a_deadline_that_the_head_does_not_know_is_named() {
     let error = verify(&*scene.store, |_, _| {}).unwrap_err().to_string();
     assert!(error.starts_with("inventory #1 at sequence 5: the next deadline is Some("), "{error}");
 }
+
+#[tokio::test]
+async fn a_snapshot_that_comes_late_does_not_replace_a_newer_one() {
+    let scene = sold().await;
+    let hall = scene.engine.number("hall").unwrap();
+    snapshot::write(&*scene.store, hall, Retention::Records(0)).unwrap().unwrap();
+    let (old, contents) = scene.store.load(hall).unwrap().unwrap().snapshot.unwrap();
+    scene.grant(hall, hold(nth(hall, 3), 1)).await;
+    snapshot::write(&*scene.store, hall, Retention::Records(0)).unwrap().unwrap();
+    scene.store.write_snapshot(&old, &contents).unwrap();
+    assert_eq!(verify(&*scene.store, |_, _| {}).unwrap().bookings, 3);
+}

@@ -54,7 +54,7 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         "fence-not-checked",
         "two nodes sell the same seat",
         "store/embedded.rs",
-        "if standing != batch.previous {",
+        "if standing != batch.previous || fenced.contains(&number) {",
         "if standing == Hash([1; 32]) {",
     ),
     bug(
@@ -113,7 +113,7 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         "records in the wrong order are believed",
         "load.rs",
         "if !follows {",
-        "if !follows && bytes.is_empty() {",
+        "if !follows && record.changes.is_empty() {",
     ),
     bug(
         "last-hash-not-checked",

@@ -1,0 +1,129 @@
+//! A store whose look-ups wait at a gate, and what becomes of those who wait when things go wrong meanwhile.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use boxoffice_core::ids::BookingId;
+use boxoffice_engine::record::{Head, Manifest};
+use boxoffice_engine::store::{BatchWrite, CommitError, MemoryStore, NextCommit, Store, StoreError, Stored};
+use boxoffice_engine::{Clock, Engine, InventoryNumber, Settings, StopReason, SubmitError};
+use tokio::sync::watch;
+
+use crate::scene::{chosen, create_hall, eventually, hold, nth};
+
+/// Looking up an id that a caller chose is the one thing a shard asks of the store: it stops there.
+struct GatedStore {
+    inner: MemoryStore,
+    gate: watch::Sender<Gate>,
+    at_gate: watch::Sender<bool>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Gate {
+    Shut,
+    Open,
+    Panic,
+}
+
+impl GatedStore {
+    fn new() -> Arc<GatedStore> {
+        Arc::new(GatedStore {
+            inner: MemoryStore::default(),
+            gate: watch::Sender::new(Gate::Shut),
+            at_gate: watch::Sender::new(false),
+        })
+    }
+
+    async fn somebody_waits(&self) {
+        self.at_gate.subscribe().wait_for(|&waits| waits).await.unwrap();
+    }
+}
+
+impl Store for GatedStore {
+    fn heads(&self) -> Result<Vec<Head>, StoreError> {
+        self.inner.heads()
+    }
+
+    fn commit(&self, batches: &[&BatchWrite]) -> Result<Vec<InventoryNumber>, CommitError> {
+        self.inner.commit(batches)
+    }
+
+    fn load(&self, inventory: InventoryNumber) -> Result<Option<Stored>, StoreError> {
+        self.inner.load(inventory)
+    }
+
+    fn records(
+        &self,
+        inventory: InventoryNumber,
+        after: u64,
+        bytes: usize,
+    ) -> Result<Vec<Vec<u8>>, StoreError> {
+        self.inner.records(inventory, after, bytes)
+    }
+
+    fn find_booking(&self, booking: BookingId) -> Result<Option<InventoryNumber>, StoreError> {
+        self.at_gate.send_replace(true);
+        while *self.gate.borrow() == Gate::Shut {
+            std::thread::yield_now();
+        }
+        assert!(*self.gate.borrow() == Gate::Open, "the gate falls down");
+        self.inner.find_booking(booking)
+    }
+
+    fn write_snapshot(&self, manifest: &Manifest, contents: &[u8]) -> Result<(), CommitError> {
+        self.inner.write_snapshot(manifest, contents)
+    }
+
+    fn close(&self) -> Result<(), StoreError> {
+        self.inner.close()
+    }
+}
+
+/// An engine of two shards and a hall on each.
+async fn two_halls(store: &Arc<GatedStore>) -> (Engine, [InventoryNumber; 2]) {
+    let settings = Settings { shards: 2, ..Settings::default() };
+    let engine = Engine::start(Arc::clone(store) as Arc<dyn Store>, Clock::system(), &settings).unwrap();
+    // Names are spread by a hash that is the same in every process: these two are on different shards.
+    let names = ["hall-0", "hall-1"];
+    for name in names {
+        engine.submit_to(name, create_hall(name, 1, 9)).await.unwrap();
+    }
+    let numbers = names.map(|name| engine.number(name).unwrap());
+    (engine, numbers)
+}
+
+async fn in_time<T>(what: &str, task: tokio::task::JoinHandle<T>) -> T {
+    let answer = tokio::time::timeout(Duration::from_secs(10), task).await;
+    answer.unwrap_or_else(|_| panic!("{what} waits for ever")).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_sealed_after_the_committer_gave_up_is_answered() {
+    let store = GatedStore::new();
+    let (engine, [one, other]) = two_halls(&store).await;
+    let handle = engine.clone();
+    let waiting = tokio::spawn(async move { handle.submit(other, hold(chosen(9), 1)).await });
+    store.somebody_waits().await;
+    store.inner.next_commit(NextCommit::Full);
+    assert_eq!(engine.submit(one, hold(nth(one, 1), 1)).await, Err(SubmitError::OutcomeUnknown));
+    assert!(matches!(engine.stopped().await, StopReason::DiskFull(_)));
+    store.gate.send_replace(Gate::Open);
+    let answer = in_time("who was being decided", waiting).await;
+    assert!(matches!(answer, Err(SubmitError::OutcomeUnknown | SubmitError::Stopped)), "{answer:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_for_a_shard_that_panics_is_answered() {
+    let store = GatedStore::new();
+    let (engine, [_, other]) = two_halls(&store).await;
+    let handle = engine.clone();
+    let first = tokio::spawn(async move { handle.submit(other, hold(chosen(9), 1)).await });
+    store.somebody_waits().await;
+    let handle = engine.clone();
+    let second = tokio::spawn(async move { handle.submit(other, hold(nth(other, 1), 1)).await });
+    eventually("the second is in the queue", async || engine.waiting() == 1).await;
+    store.gate.send_replace(Gate::Panic);
+    assert_eq!(in_time("the first", first).await, Err(SubmitError::OutcomeUnknown));
+    assert_eq!(in_time("the second", second).await, Err(SubmitError::Stopped));
+    assert_eq!(engine.stopped().await, StopReason::Panicked("shard"));
+}
