@@ -162,3 +162,76 @@ impl Bookings {
         self.at(place).deadline() == Some(expires_at)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::booking::Status;
+    use crate::customers::Customers;
+    use crate::testing::{Scene, book, id, one_section, second};
+
+    /// Four holds of a second each, the first, third and fourth by Ann.
+    fn holds() -> Vec<Arc<Booking>> {
+        let mut scene = Scene::of(one_section(1, 9));
+        for (at, (label, customer)) in (0..).zip([("b1", "ann"), ("b2", "bob"), ("b3", "ann"), ("b4", "ann")])
+        {
+            let expected = format!("on hold A-1 1-{} for 1000 until {}", at + 1, at + 100);
+            scene.at(at).row(book(label, customer).best(1).for_seconds(100), &expected);
+        }
+        scene.inventory.bookings().cloned().collect()
+    }
+
+    fn of(holds: &[Arc<Booking>]) -> Bookings {
+        let mut bookings = Bookings::default();
+        holds.iter().for_each(|hold| bookings.add(Arc::clone(hold)));
+        bookings
+    }
+
+    #[test]
+    fn bookings_that_differ_are_told_apart() {
+        let holds = holds();
+        let bookings = of(&holds[..3]);
+        assert_eq!(bookings, bookings.clone());
+        assert_ne!(bookings, of(&holds), "one more");
+        let mut other = bookings.clone();
+        other.set_contact("ann", Some([1].into()));
+        assert_ne!(bookings, other, "how to reach a customer");
+        other.set_contact("ann", None);
+        assert_eq!(bookings, other);
+        other.restore_account(id("b1"), None);
+        assert_ne!(bookings, other, "which booking came back to life");
+    }
+
+    #[test]
+    fn a_customers_bookings_are_listed_newest_first() {
+        let bookings = of(&holds());
+        let ids = |customer| bookings.of_customer(customer).map(|booking| booking.id).collect::<Vec<_>>();
+        assert_eq!(ids("ann"), [id("b4"), id("b3"), id("b1")]);
+        assert_eq!(ids("bob"), [id("b2")]);
+        assert_eq!(ids("cy"), []);
+    }
+
+    #[test]
+    fn deadlines_are_those_of_holds() {
+        let holds = holds();
+        let mut bookings = of(&holds);
+        bookings.replace(Booking {
+            status: Status::Confirmed { confirmed_at: second(4) },
+            ..(*holds[1]).clone()
+        });
+        let expected = [(second(100), id("b1")), (second(102), id("b3")), (second(103), id("b4"))];
+        assert_eq!(bookings.deadlines().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn the_latest_booking_is_the_one_that_came_back_until_another_is_made() {
+        let holds = holds();
+        let mut bookings = of(&holds[..3]);
+        let latest = |bookings: &Bookings| Customers { bookings }.get("ann").unwrap().latest;
+        assert_eq!(latest(&bookings), id("b3"));
+        bookings.restore_account(id("b1"), None);
+        assert_eq!(latest(&bookings), id("b1"));
+        bookings.add(Arc::clone(&holds[3]));
+        assert_eq!(latest(&bookings), id("b4"));
+    }
+}
