@@ -138,7 +138,8 @@ impl Engine {
     }
 
     /// Sends many commands and waits until all answers are durable. They come in the order of the commands, each of
-    /// which stands for itself; those for one inventory are decided in order.
+    /// which stands for itself; those for one inventory are decided in order. More than [`QUEUE_COMMANDS_MAX`] for one shard
+    /// never fit: send them in parts.
     pub async fn submit_all(
         &self,
         commands: Vec<(InventoryNumber, Command)>,
