@@ -41,7 +41,7 @@ impl From<BookingId> for [u8; 16] {
 }
 
 /// Who sent a command: the number of an API key. Zero is the system itself, or the open mode without keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Actor(pub u64);
 
 /// Which of the three kinds an inventory is.

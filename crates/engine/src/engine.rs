@@ -22,7 +22,7 @@ use crate::published::{Entry, Published, Registry, State, route_of};
 use crate::shard::{Request, Shard, Target};
 use crate::snapshot::Retention;
 use crate::stepped::{Assembled, assemble};
-use crate::store::{EmbeddedStore, OpenError, Store, StoreError};
+use crate::store::{Document, EmbeddedStore, OpenError, Store, StoreError};
 use crate::subscription::Subscription;
 use crate::threads::{self, News, Offer, Shared, StopReason, Threads};
 use crate::view::StockView;
@@ -182,10 +182,21 @@ impl Engine {
         self.running.registry.of_name(name).map(|entry| entry.number)
     }
 
+    /// The name of an inventory.
+    pub fn name(&self, inventory: InventoryNumber) -> Option<Arc<str>> {
+        self.running.registry.of_number(inventory).map(|entry| Arc::clone(&entry.name))
+    }
+
     /// All inventories, in the order they were created.
     pub fn inventories(&self) -> Vec<Listed> {
         let listed = |entry: Arc<Entry>| Listed { number: entry.number, name: Arc::clone(&entry.name) };
         self.running.registry.all().into_iter().map(listed).collect()
+    }
+
+    /// The inventories that are in memory, in the order they were created.
+    pub fn inventories_in_memory(&self) -> Vec<Listed> {
+        let all = self.running.registry.all().into_iter().filter(|entry| entry.is_published());
+        all.map(|entry| Listed { number: entry.number, name: Arc::clone(&entry.name) }).collect()
     }
 
     /// The stock of an inventory, as of its last commit.
@@ -243,6 +254,17 @@ impl Engine {
         self.look(inventory, |state| (state.stock.sequence, state.bookings.iter().cloned().collect())).await
     }
 
+    /// Of the bookings for which `before` holds (the first so many, in the order they were made), the last `count`, newest
+    /// first, each with its place in that order.
+    pub async fn bookings_before(
+        &self,
+        inventory: InventoryNumber,
+        count: usize,
+        before: impl Fn(usize, &Booking) -> bool,
+    ) -> Result<Vec<(usize, Arc<Booking>)>, SubmitError> {
+        self.look(inventory, |state| state.bookings.before(count, before)).await
+    }
+
     /// Follows an inventory from a sequence on: the first batch will be the one after it.
     pub async fn subscribe(
         &self,
@@ -251,6 +273,26 @@ impl Engine {
     ) -> Result<Subscription, SubmitError> {
         let published = self.published(inventory).await?;
         Ok(Subscription::new(Arc::clone(&self.running.shared), inventory, published, after))
+    }
+
+    /// The small records whose names begin with a prefix, in order of name. Reads the store.
+    pub fn documents(&self, prefix: &str) -> Result<Vec<Document>, StoreError> {
+        self.running.shared.store.documents(prefix)
+    }
+
+    /// Makes small records durable, all or none; those without contents are removed. Blocks for as long as a commit takes.
+    ///
+    /// # Errors
+    /// If the store cannot be written: then the engine has stopped.
+    pub fn write_documents(&self, documents: &[(String, Option<Vec<u8>>)]) -> Result<(), SubmitError> {
+        let shared = &self.running.shared;
+        if shared.stopped.borrow().is_some() {
+            return Err(SubmitError::Stopped);
+        }
+        shared.store.write_documents(documents).map_err(|error| {
+            shared.stop_after(error);
+            SubmitError::OutcomeUnknown
+        })
     }
 
     /// A new id for a booking of an inventory.
@@ -283,6 +325,11 @@ impl Engine {
         let mut stopped = self.running.shared.stopped.subscribe();
         let reason = stopped.wait_for(Option::is_some).await.expect("the sender lives as long as the engine");
         reason.clone().expect("waited for")
+    }
+
+    /// Why the engine has stopped; `None` while it runs.
+    pub fn stop_reason(&self) -> Option<StopReason> {
+        self.running.shared.stopped.borrow().clone()
     }
 
     /// Answers everything that was taken, takes no more, and closes the store. Blocks until that is done.

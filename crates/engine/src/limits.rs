@@ -26,7 +26,7 @@ pub const SNAPSHOT_JOURNAL_FACTOR_MAX: u64 = 8;
 /// removes what the snapshot replaces, takes longer.
 pub const SNAPSHOT_CHUNK_BYTES: usize = 1024 * 1024;
 /// Batches kept in memory for subscribers; who is further behind reads the journal.
-pub const RECENT_BATCHES_MAX: usize = 128;
+pub const RECENT_BATCHES_MAX: usize = 1_024;
 /// Changes in those batches, whatever their number.
 pub const RECENT_CHANGES_MAX: usize = 65_536;
 /// Bytes of the journal read at a time by subscribers and by `verify`.

@@ -155,12 +155,14 @@ pub(crate) struct Publication {
 }
 
 /// One committed batch, as subscribers get it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Batch {
     /// Its number.
     pub sequence: u64,
     /// What happened.
     pub changes: Arc<Vec<Change>>,
+    /// The stock right after it; `None` if the batch was read from the journal.
+    pub stock: Option<Arc<StockView>>,
 }
 
 /// The newest batches, for subscribers that keep up.
@@ -207,6 +209,25 @@ impl BookingsView {
     /// All bookings in the order they were made.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Arc<Booking>> {
         self.bookings.iter()
+    }
+
+    /// See [`crate::Engine::bookings_before`].
+    pub(crate) fn before(
+        &self,
+        count: usize,
+        before: impl Fn(usize, &Booking) -> bool,
+    ) -> Vec<(usize, Arc<Booking>)> {
+        let (mut low, mut high) = (0, self.bookings.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if before(middle, &self.bookings[middle]) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        let first = low.saturating_sub(count);
+        (first..low).rev().map(|place| (place, Arc::clone(&self.bookings[place]))).collect()
     }
 
     fn place(&self, id: BookingId) -> Option<u32> {
@@ -264,14 +285,7 @@ impl Published {
                 state.bookings.put(booking);
             }
         }
-        {
-            let mut recent = self.recent.lock();
-            if self.sequence.receiver_count() > 0 {
-                recent.push(publication.batch);
-            } else {
-                *recent = Recent::default();
-            }
-        }
+        self.recent.lock().push(publication.batch);
         self.sequence.send_replace(sequence);
     }
 }

@@ -554,11 +554,8 @@ impl Shard {
         let name = Arc::clone(&live.name);
         let chosen_ids: Vec<BookingId> = chosen_ids(number, &changes).collect();
         let changes = Arc::new(changes);
-        part.publication = Some(Publication {
-            stock,
-            bookings: touched.bookings,
-            batch: Arc::new(Batch { sequence, changes: Arc::clone(&changes) }),
-        });
+        let batch = Batch { sequence, changes: Arc::clone(&changes), stock: Some(Arc::clone(&stock)) };
+        part.publication = Some(Publication { stock, bookings: touched.bookings, batch: Arc::new(batch) });
         part.write = Some(BatchWrite {
             previous,
             head: Head { inventory: number, name, sequence, hash, next_deadline },

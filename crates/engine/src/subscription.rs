@@ -101,7 +101,8 @@ impl Subscription {
                 sequence,
                 error,
             })?;
-            let batch = Batch { sequence: record.sequence, changes: Arc::new(record.changes) };
+            let changes = Arc::new(record.changes);
+            let batch = Batch { sequence: record.sequence, changes, stock: None };
             batches.push(Arc::new(batch));
         }
         batches.reverse();

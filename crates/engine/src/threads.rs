@@ -102,7 +102,7 @@ impl Shared {
         self.snapshots.close();
     }
 
-    fn stop_after(&self, error: CommitError) {
+    pub(crate) fn stop_after(&self, error: CommitError) {
         self.stop(match error {
             CommitError::Full(message) => StopReason::DiskFull(message),
             CommitError::Failed(message) => StopReason::StoreFailed(message),

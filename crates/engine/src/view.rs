@@ -107,6 +107,12 @@ impl SubsectionView {
         }
     }
 
+    /// The rows that are not shared with an earlier view of the same subsection.
+    pub fn rows_unlike<'a>(&'a self, earlier: &'a SubsectionView) -> impl Iterator<Item = u16> + 'a {
+        let pairs = self.states.iter().zip(earlier.states.iter());
+        (1u16..).zip(pairs).filter(|(_, (row, earlier))| !Arc::ptr_eq(row, earlier)).map(|(row, _)| row)
+    }
+
     fn new(event: &Event, index: u16) -> SubsectionView {
         let (rows, cols) = event.seats.size(index);
         SubsectionView {

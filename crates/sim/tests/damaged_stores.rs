@@ -9,7 +9,7 @@ use boxoffice_engine::InventoryNumber;
 use boxoffice_engine::load::{LoadError, load};
 use boxoffice_engine::record::{Head, Manifest, decode_record, encode_record};
 use boxoffice_engine::snapshot::Retention;
-use boxoffice_engine::store::{BatchWrite, CommitError, EmbeddedStore, Store, StoreError, Stored};
+use boxoffice_engine::store::{BatchWrite, CommitError, Document, EmbeddedStore, Store, StoreError, Stored};
 use boxoffice_sim::Settings;
 use boxoffice_sim::disk::Damage;
 use boxoffice_sim::random::Random;
@@ -56,6 +56,14 @@ impl Store for Tampered {
     }
 
     fn write_snapshot(&self, _: &Manifest, _: &[u8]) -> Result<(), CommitError> {
+        Err(CommitError::Failed("only to be read".to_owned()))
+    }
+
+    fn documents(&self, _: &str) -> Result<Vec<Document>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    fn write_documents(&self, _: &[(String, Option<Vec<u8>>)]) -> Result<(), CommitError> {
         Err(CommitError::Failed("only to be read".to_owned()))
     }
 

@@ -1,8 +1,8 @@
 //! The embedded store: redb as a container for our records.
 //!
 //! Tables: `journal (inventory, sequence) -> record`, `heads inventory -> head`, `manifests inventory -> manifest`,
-//! `snapshots (inventory, sequence, piece) -> bytes`, `booking_ids id -> inventory`, and one sealed [`Meta`] with the
-//! format and the number of inventories. Beside it lies the high-water mark (`mark.rs`).
+//! `snapshots (inventory, sequence, piece) -> bytes`, `booking_ids id -> inventory`, `documents name -> sealed bytes`, and one
+//! sealed [`Meta`] with the format and the number of inventories. Beside it lies the high-water mark (`mark.rs`).
 //!
 //! What is trusted: nothing that redb says about what is there. Each record has its own checksum and its place in a
 //! chain; the number of inventories and of commits is kept twice; stores up to [`CHECKED_AT_OPEN_BYTES_MAX`] have all
@@ -11,7 +11,7 @@
 //!
 //! What that leaves open: in a store above [`CHECKED_AT_OPEN_BYTES_MAX`] that was closed properly, pages are not checked.
 //! Heads, records, manifests, snapshots and the meta record are found out when they are read, damaged or missing, by their
-//! own checksums, numbers and chain. The entries of `booking_ids` have none: a flipped bit there may hide an id that a caller
+//! own checksums, numbers and chain; documents by their checksum, if they are damaged and not missing. The entries of `booking_ids` have none: a flipped bit there may hide an id that a caller
 //! chose, so that its booking is found by its inventory only, and the id can be chosen once more in another one.
 
 use std::io;
@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 
 use super::mark::Mark;
 use super::proving::ProvingFile;
-use super::{BatchWrite, CommitError, Store, StoreError, Stored};
+use super::{BatchWrite, CommitError, Document, Store, StoreError, Stored};
 use crate::ids::InventoryNumber;
 use crate::limits::SNAPSHOT_CHUNK_BYTES;
 use crate::record::{self, Hash, Head, Manifest, RecordError};
@@ -39,6 +39,7 @@ const HEADS: TableDefinition<u32, &[u8]> = TableDefinition::new("heads");
 const MANIFESTS: TableDefinition<u32, &[u8]> = TableDefinition::new("manifests");
 const SNAPSHOTS: TableDefinition<(u32, u64, u32), &[u8]> = TableDefinition::new("snapshots");
 const BOOKING_IDS: TableDefinition<u128, u32> = TableDefinition::new("booking_ids");
+const DOCUMENTS: TableDefinition<&str, &[u8]> = TableDefinition::new("documents");
 const META: TableDefinition<(), &[u8]> = TableDefinition::new("meta");
 
 /// The version of the tables above.
@@ -252,6 +253,7 @@ impl EmbeddedStore {
             transaction.open_table(MANIFESTS)?;
             transaction.open_table(SNAPSHOTS)?;
             transaction.open_table(BOOKING_IDS)?;
+            transaction.open_table(DOCUMENTS)?;
             transaction.open_table(META)?.insert((), record::seal(&meta).as_slice())?;
             Ok(())
         })
@@ -423,6 +425,39 @@ impl Store for EmbeddedStore {
             })?;
             let mut journal = transaction.open_table(JOURNAL)?;
             journal.retain_in((number, 0)..(number, manifest.journal_from), |_, _| false)?;
+            Ok(())
+        })
+    }
+
+    fn documents(&self, prefix: &str) -> Result<Vec<Document>, StoreError> {
+        self.read(|transaction| {
+            let mut found = Vec::new();
+            for entry in transaction.open_table(DOCUMENTS)?.range(prefix..)? {
+                let (name, bytes) = entry?;
+                if !name.value().starts_with(prefix) {
+                    break;
+                }
+                let contents = record::unseal(bytes.value())
+                    .map_err(|error| damaged(format!("the document {:?}", name.value()), error))?;
+                found.push((name.value().to_owned(), contents));
+            }
+            Ok(found)
+        })
+    }
+
+    fn write_documents(&self, documents: &[(String, Option<Vec<u8>>)]) -> Result<(), CommitError> {
+        self.write(Durability::Immediate, |transaction| {
+            let mut table = transaction.open_table(DOCUMENTS)?;
+            for (name, contents) in documents {
+                match contents {
+                    Some(contents) => {
+                        table.insert(name.as_str(), record::seal(contents).as_slice())?;
+                    }
+                    None => {
+                        table.remove(name.as_str())?;
+                    }
+                }
+            }
             Ok(())
         })
     }

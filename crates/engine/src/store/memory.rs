@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use boxoffice_core::ids::BookingId;
 use parking_lot::Mutex;
 
-use super::{BatchWrite, CommitError, Store, StoreError, Stored};
+use super::{BatchWrite, CommitError, Document, Store, StoreError, Stored};
 use crate::ids::InventoryNumber;
 use crate::record::{Hash, Head, Manifest};
 
@@ -40,6 +40,7 @@ pub enum NextCommit {
 struct Image {
     inventories: BTreeMap<InventoryNumber, Kept>,
     booking_ids: HashMap<BookingId, InventoryNumber>,
+    documents: BTreeMap<String, Vec<u8>>,
 }
 
 #[derive(Debug, Clone)]
@@ -146,6 +147,24 @@ impl Store for MemoryStore {
             }
             kept.snapshot = Some((manifest.clone(), contents.to_vec()));
             kept.records = kept.records.split_off(&manifest.journal_from);
+        })
+    }
+
+    fn documents(&self, prefix: &str) -> Result<Vec<Document>, StoreError> {
+        let images = self.images.lock();
+        let from = images.live.documents.range(prefix.to_owned()..);
+        let named = from.take_while(|(name, _)| name.starts_with(prefix));
+        Ok(named.map(|(name, contents)| (name.clone(), contents.clone())).collect())
+    }
+
+    fn write_documents(&self, documents: &[(String, Option<Vec<u8>>)]) -> Result<(), CommitError> {
+        self.write(|image| {
+            for (name, contents) in documents {
+                match contents {
+                    Some(contents) => image.documents.insert(name.clone(), contents.clone()),
+                    None => image.documents.remove(name),
+                };
+            }
         })
     }
 

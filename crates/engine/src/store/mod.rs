@@ -54,9 +54,20 @@ pub trait Store: Send + Sync + 'static {
     /// After an error the store must not be used for another commit, as with [`Store::commit`].
     fn write_snapshot(&self, manifest: &Manifest, contents: &[u8]) -> Result<(), CommitError>;
 
+    /// The small records whose names begin with a prefix, in order of name.
+    fn documents(&self, prefix: &str) -> Result<Vec<Document>, StoreError>;
+
+    /// Replaces small records, all or none; those without contents are removed.
+    ///
+    /// After an error the store must not be used for another commit, as with [`Store::commit`].
+    fn write_documents(&self, documents: &[(String, Option<Vec<u8>>)]) -> Result<(), CommitError>;
+
     /// Makes everything durable and lets go of it. Nothing is written afterwards.
     fn close(&self) -> Result<(), StoreError>;
 }
+
+/// A small record of whoever embeds the engine (API keys, webhooks, settings) and its name.
+pub type Document = (String, Vec<u8>);
 
 /// One batch of one inventory on its way into a store.
 #[derive(Debug, Clone)]

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use boxoffice_core::ids::BookingId;
 use boxoffice_engine::record::{Head, Manifest};
-use boxoffice_engine::store::{BatchWrite, CommitError, MemoryStore, NextCommit, Store, StoreError, Stored};
+use boxoffice_engine::store::{
+    BatchWrite, CommitError, Document, MemoryStore, NextCommit, Store, StoreError, Stored,
+};
 use boxoffice_engine::{Clock, Engine, InventoryNumber, Settings, StopReason, SubmitError};
 use tokio::sync::watch;
 
@@ -72,6 +74,14 @@ impl Store for GatedStore {
 
     fn write_snapshot(&self, manifest: &Manifest, contents: &[u8]) -> Result<(), CommitError> {
         self.inner.write_snapshot(manifest, contents)
+    }
+
+    fn documents(&self, prefix: &str) -> Result<Vec<Document>, StoreError> {
+        self.inner.documents(prefix)
+    }
+
+    fn write_documents(&self, documents: &[(String, Option<Vec<u8>>)]) -> Result<(), CommitError> {
+        self.inner.write_documents(documents)
     }
 
     fn close(&self) -> Result<(), StoreError> {

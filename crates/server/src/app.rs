@@ -1,0 +1,65 @@
+//! What every request needs: the engine, the keys, the secret, the settings.
+
+use std::sync::Arc;
+
+use boxoffice_engine::Engine;
+
+use crate::contacts::Contacts;
+use crate::keys::Keys;
+use crate::measure::Measures;
+use crate::problem::Problem;
+use crate::rates::{RateSettings, Rates};
+use crate::secret::Secret;
+use crate::stream::Feeds;
+
+/// A running server's state.
+pub(crate) struct App {
+    pub(crate) engine: Engine,
+    pub(crate) keys: Keys,
+    pub(crate) secret: Secret,
+    pub(crate) contacts: Contacts,
+    pub(crate) rates: Rates,
+    pub(crate) feeds: Feeds,
+    pub(crate) measures: Measures,
+    pub(crate) settings: AppSettings,
+}
+
+/// What can be configured about answering requests.
+#[derive(Debug, Clone)]
+pub(crate) struct AppSettings {
+    /// Whether callers without a key may be let in while no key exists: only on loopback.
+    pub(crate) loopback: bool,
+    /// How long the answer of an idempotency key is kept.
+    pub(crate) idempotency_keep_seconds: u32,
+    pub(crate) rates: RateSettings,
+}
+
+impl Default for AppSettings {
+    fn default() -> AppSettings {
+        AppSettings { loopback: true, idempotency_keep_seconds: 86_400, rates: RateSettings::default() }
+    }
+}
+
+impl App {
+    pub(crate) fn new(engine: Engine, settings: AppSettings) -> Result<Arc<App>, Problem> {
+        let keys = Keys::load(&engine)?;
+        let secret = Secret::load(&engine)?;
+        let rates = Rates::new(settings.rates);
+        let contacts = Contacts::new(&engine);
+        Ok(Arc::new(App {
+            engine,
+            keys,
+            secret,
+            contacts,
+            rates,
+            feeds: Feeds::default(),
+            measures: Measures::install(),
+            settings,
+        }))
+    }
+
+    /// Whether callers without a key are let in.
+    pub(crate) fn is_open(&self) -> bool {
+        self.settings.loopback && self.keys.is_empty()
+    }
+}

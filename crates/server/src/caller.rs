@@ -1,0 +1,209 @@
+//! Who asks, and whether they may.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::extract::{ConnectInfo, FromRequestParts};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, StatusCode, header};
+use boxoffice_core::booking::Booking;
+use boxoffice_core::ids::{Actor, BookingId};
+use boxoffice_engine::InventoryNumber;
+
+use crate::app::App;
+use crate::ids::{booking_not_found, parts_of};
+use crate::keys::Role;
+use crate::problem::Problem;
+
+/// The tenant of callers without a key.
+pub(crate) const OPEN_TENANT: &str = "default";
+
+/// Whoever sent a request.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    pub(crate) tenant: Arc<str>,
+    pub(crate) role: Role,
+    pub(crate) actor: Actor,
+    pub(crate) hold_token: Option<String>,
+    pub(crate) address: Option<std::net::IpAddr>,
+}
+
+impl FromRequestParts<Arc<App>> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Caller, Problem> {
+        let address = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
+        let hold_token = parts.headers.get("hold-token").and_then(|token| token.to_str().ok());
+        let hold_token = hold_token.map(str::to_owned);
+        let (tenant, role, actor) = match bearer(&parts.headers)? {
+            Some(text) => {
+                let key = app.keys.check(text).ok_or_else(|| unauthenticated("The key is not known."))?;
+                (Arc::clone(&key.tenant), key.role, key.actor())
+            }
+            None if app.is_open() => {
+                check_not_another_site(&parts.method, &parts.headers)?;
+                (OPEN_TENANT.into(), Role::Admin, Actor::default())
+            }
+            None => return Err(unauthenticated("Send your key as `Authorization: Bearer <key>`.")),
+        };
+        let caller = Caller { tenant, role, actor, hold_token, address };
+        app.rates.admit(&caller)?;
+        Ok(caller)
+    }
+}
+
+fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
+    let Some(value) = headers.get(header::AUTHORIZATION) else { return Ok(None) };
+    let bearer = value.to_str().ok().and_then(|value| value.split_once(' '));
+    match bearer {
+        Some((scheme, key)) if scheme.eq_ignore_ascii_case("bearer") => Ok(Some(key.trim())),
+        _ => Err(unauthenticated("Only `Authorization: Bearer <key>` is understood.")),
+    }
+}
+
+fn unauthenticated(detail: &'static str) -> Problem {
+    Problem::new(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", detail)
+}
+
+/// Without keys, whoever reaches the port is admin. Browsers reach it on behalf of any page they show: pages of other sites
+/// must not write, and a name that somebody pointed at this machine must not even read.
+fn check_not_another_site(method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let refuse = || {
+        Problem::forbidden(
+            "Without API keys, only this machine's own pages and programs may ask. Make a key.",
+        )
+    };
+    let host = text("host").unwrap_or_default();
+    if !is_this_machine(host_name(host)) {
+        return Err(refuse());
+    }
+    if method.is_safe() {
+        return Ok(());
+    }
+    let same_origin =
+        |origin: &str| origin.split_once("://").is_some_and(|(_, rest)| rest.eq_ignore_ascii_case(host));
+    if text("origin").is_some_and(|origin| !same_origin(origin)) {
+        return Err(refuse());
+    }
+    match text("sec-fetch-site") {
+        None | Some("same-origin" | "none") => Ok(()),
+        Some(_) => Err(refuse()),
+    }
+}
+
+fn host_name(host: &str) -> &str {
+    if let Some(rest) = host.strip_prefix('[') {
+        return rest.split(']').next().unwrap_or_default();
+    }
+    host.split(':').next().unwrap_or_default()
+}
+
+fn is_this_machine(name: &str) -> bool {
+    name.is_empty()
+        || name.eq_ignore_ascii_case("localhost")
+        || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+impl Caller {
+    /// For what changes events, schedules, shops, keys and webhooks, and for the journal.
+    pub(crate) fn must_be_admin(&self) -> Result<(), Problem> {
+        match self.role {
+            Role::Admin => Ok(()),
+            Role::Operator | Role::Seller | Role::Public => Err(not_with_this_role()),
+        }
+    }
+
+    /// For running sales.
+    pub(crate) fn must_run_sales(&self) -> Result<(), Problem> {
+        match self.role {
+            Role::Admin | Role::Operator => Ok(()),
+            Role::Seller | Role::Public => Err(not_with_this_role()),
+        }
+    }
+
+    /// For everybody but browsers.
+    pub(crate) fn must_be_trusted(&self) -> Result<(), Problem> {
+        match self.role {
+            Role::Admin | Role::Operator | Role::Seller => Ok(()),
+            Role::Public => Err(not_with_this_role()),
+        }
+    }
+
+    /// Browsers may not take money.
+    pub(crate) fn may_take_money(&self) -> bool {
+        self.role != Role::Public
+    }
+
+    /// Whether a booking is the caller's own business.
+    pub(crate) fn sees(&self, booking: &Booking) -> bool {
+        match self.role {
+            Role::Admin | Role::Operator => true,
+            Role::Seller => booking.created_by == self.actor,
+            Role::Public => false,
+        }
+    }
+}
+
+fn not_with_this_role() -> Problem {
+    Problem::forbidden("The role of this key does not allow it.")
+}
+
+/// Finds a booking that the caller may act on.
+pub(crate) async fn find_booking(
+    app: &App,
+    caller: &Caller,
+    id: BookingId,
+) -> Result<(InventoryNumber, Arc<Booking>), Problem> {
+    let (number, booking) = app.engine.booking(id).await?.ok_or_else(booking_not_found)?;
+    let name = app.engine.name(number).ok_or_else(booking_not_found)?;
+    let (tenant, _, _) = parts_of(&name).ok_or_else(booking_not_found)?;
+    if tenant != &*caller.tenant {
+        return Err(booking_not_found());
+    }
+    match caller.role {
+        Role::Admin | Role::Operator | Role::Seller if caller.sees(&booking) => Ok((number, booking)),
+        Role::Admin | Role::Operator | Role::Seller => Err(booking_not_found()),
+        Role::Public => {
+            let Some(token) = &caller.hold_token else {
+                let detail = "Send the booking's token as `Hold-Token`.";
+                return Err(Problem::new(StatusCode::FORBIDDEN, "HOLD_TOKEN_REQUIRED", detail));
+            };
+            if !app.secret.is_hold_token(id, token) {
+                return Err(Problem::forbidden("This is not the booking's hold token."));
+            }
+            Ok((number, booking))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_keys_other_sites_neither_write_nor_read_through_a_name_of_theirs() {
+        let check = |method: Method, headers: &[(&'static str, &str)]| {
+            let headers = headers.iter().map(|(name, value)| {
+                ((*name).parse().unwrap(), axum::http::HeaderValue::from_str(value).unwrap())
+            });
+            check_not_another_site(&method, &headers.collect()).is_ok()
+        };
+        let here = ("host", "127.0.0.1:8080");
+        let rows: [(Method, &[(&'static str, &str)], bool); 10] = [
+            (Method::POST, &[here], true),
+            (Method::POST, &[("host", "localhost:8080"), ("origin", "http://localhost:8080")], true),
+            (Method::POST, &[("host", "[::1]:8080"), ("origin", "http://[::1]:8080")], true),
+            (Method::POST, &[here, ("origin", "https://evil.example")], false),
+            (Method::POST, &[here, ("origin", "http://127.0.0.1:9999")], false),
+            (Method::POST, &[here, ("origin", "null")], false),
+            (Method::POST, &[here, ("sec-fetch-site", "cross-site")], false),
+            (Method::GET, &[here, ("origin", "https://evil.example")], true),
+            (Method::GET, &[("host", "evil.example:8080")], false),
+            (Method::GET, &[("host", "127.0.0.1.evil.example")], false),
+        ];
+        for (method, headers, allowed) in rows {
+            assert_eq!(check(method.clone(), headers), allowed, "{method} {headers:?}");
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! How to reach customers: encrypted with a key per customer, so that erasing the key erases every copy.
+//!
+//! The journal is never rewritten. What it has of a contact is sealed bytes; the key stands in a document of its own, and
+//! goes when the customer asks. Backups that were made before still have it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use boxoffice_engine::{Engine, SubmitError};
+use chacha20poly1305::aead::{Aead, KeyInit};
+use chacha20poly1305::{ChaCha20Poly1305, Key, Nonce};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use tokio::sync::{mpsc, oneshot};
+use utoipa::ToSchema;
+
+use crate::problem::Problem;
+
+/// How to reach a customer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Contact {
+    #[serde(default)]
+    #[schema(example = "a@example.com")]
+    pub(crate) email: Option<String>,
+    #[serde(default)]
+    #[schema(example = "+12025551234")]
+    pub(crate) phone: Option<String>,
+}
+
+/// Keys that are kept in memory; the others are read again.
+const CACHED_KEYS_MAX: usize = 100_000;
+/// New keys that wait to be written; they share one commit.
+const WAITING_KEYS_MAX: usize = 4_096;
+const EMAIL_CHARACTERS_MAX: usize = 254;
+const PHONE_CHARACTERS: std::ops::RangeInclusive<usize> = 3..=32;
+const NONCE_BYTES: usize = 12;
+
+type CustomerKey = [u8; 32];
+
+/// Seals contacts.
+pub(crate) struct Contacts {
+    engine: Engine,
+    keys: Arc<Mutex<HashMap<String, CustomerKey>>>,
+    new_keys: mpsc::Sender<NewKey>,
+}
+
+struct NewKey {
+    document: String,
+    written: oneshot::Sender<Result<CustomerKey, SubmitError>>,
+}
+
+impl Contacts {
+    pub(crate) fn new(engine: &Engine) -> Contacts {
+        let (new_keys, waiting) = mpsc::channel(WAITING_KEYS_MAX);
+        let keys = Arc::new(Mutex::new(HashMap::new()));
+        tokio::spawn(write_keys(engine.clone(), Arc::clone(&keys), waiting));
+        Contacts { engine: engine.clone(), keys, new_keys }
+    }
+
+    /// A contact as the journal keeps it.
+    pub(crate) async fn seal(
+        &self,
+        tenant: &str,
+        customer: &str,
+        contact: &Contact,
+    ) -> Result<Box<[u8]>, Problem> {
+        check(contact)?;
+        let key = self.key(document(tenant, customer)).await?;
+        let nonce: [u8; NONCE_BYTES] = rand::random();
+        let plain = serde_json::to_vec(contact).expect("a contact is plain data");
+        let sealed = cipher(&key).encrypt(&Nonce::from(nonce), plain.as_slice());
+        Ok([&nonce, sealed.expect("contacts are short").as_slice()].concat().into())
+    }
+
+    /// Erases the key, and with it every sealed contact of the customer.
+    pub(crate) async fn erase(&self, tenant: &str, customer: &str) -> Result<(), Problem> {
+        let name = document(tenant, customer);
+        let (engine, keys) = (self.engine.clone(), Arc::clone(&self.keys));
+        let erase = move || {
+            let mut keys = keys.lock();
+            keys.remove(&name);
+            engine.write_documents(&[(name, None)])
+        };
+        Ok(tokio::task::spawn_blocking(erase).await.expect("it does not panic")?)
+    }
+
+    async fn key(&self, document: String) -> Result<CustomerKey, Problem> {
+        if let Some(key) = self.keys.lock().get(&document) {
+            return Ok(*key);
+        }
+        let (written, result) = oneshot::channel();
+        let overloaded =
+            || Problem::unavailable("OVERLOADED", "Too many contacts are waiting; try again.", 1);
+        self.new_keys.try_send(NewKey { document, written }).map_err(|_| overloaded())?;
+        Ok(result.await.unwrap_or(Err(SubmitError::Stopped))?)
+    }
+}
+
+/// Reads or makes keys for those who wait, all in one commit.
+async fn write_keys(
+    engine: Engine,
+    keys: Arc<Mutex<HashMap<String, CustomerKey>>>,
+    mut waiting: mpsc::Receiver<NewKey>,
+) {
+    let mut wanted = Vec::new();
+    while waiting.recv_many(&mut wanted, WAITING_KEYS_MAX).await > 0 {
+        let (engine, keys) = (engine.clone(), Arc::clone(&keys));
+        let batch = std::mem::take(&mut wanted);
+        let work = move || {
+            // Held while writing, so that no erasure falls in between.
+            let mut keys = keys.lock();
+            let result = find_or_make(&engine, &mut keys, &batch);
+            for NewKey { document, written } in batch {
+                let key = result.clone().map(|()| keys[&document]);
+                // Whoever asked may be gone.
+                drop(written.send(key));
+            }
+            if keys.len() > CACHED_KEYS_MAX {
+                keys.clear();
+            }
+        };
+        if tokio::task::spawn_blocking(work).await.is_err() {
+            return;
+        }
+    }
+}
+
+fn find_or_make(
+    engine: &Engine,
+    keys: &mut HashMap<String, CustomerKey>,
+    wanted: &[NewKey],
+) -> Result<(), SubmitError> {
+    let mut made = Vec::new();
+    for NewKey { document, .. } in wanted {
+        if keys.contains_key(document) {
+            continue;
+        }
+        let found =
+            engine.documents(document).map_err(|error| SubmitError::Damaged(error.to_string().into()))?;
+        let key = match found.into_iter().next() {
+            Some((_, contents)) => contents
+                .try_into()
+                .map_err(|_| SubmitError::Damaged(format!("the document {document:?}").into()))?,
+            None => {
+                let key: CustomerKey = rand::random();
+                made.push((document.clone(), Some(key.to_vec())));
+                key
+            }
+        };
+        keys.insert(document.clone(), key);
+    }
+    if made.is_empty() {
+        return Ok(());
+    }
+    engine.write_documents(&made).inspect_err(|_| keys.clear())
+}
+
+/// What was sealed, if the key is still there.
+pub(crate) fn unseal(key: Option<&[u8]>, sealed: &[u8]) -> Option<Contact> {
+    let key: CustomerKey = key?.try_into().ok()?;
+    let (nonce, sealed) = sealed.split_first_chunk::<NONCE_BYTES>()?;
+    let plain = cipher(&key).decrypt(&Nonce::from(*nonce), sealed).ok()?;
+    serde_json::from_slice(&plain).ok()
+}
+
+/// The document of a customer's key. Hashed, so that no name is the beginning of another.
+pub(crate) fn document(tenant: &str, customer: &str) -> String {
+    format!("contact/{tenant}/{}", blake3::hash(customer.as_bytes()).to_hex())
+}
+
+fn cipher(key: &CustomerKey) -> ChaCha20Poly1305 {
+    ChaCha20Poly1305::new(&Key::from(*key))
+}
+
+fn check(contact: &Contact) -> Result<(), Problem> {
+    if let Some(email) = &contact.email {
+        let well_formed =
+            email.split_once('@').is_some_and(|(name, host)| !name.is_empty() && !host.is_empty());
+        let plain = !email.chars().any(|letter| letter.is_control() || letter.is_whitespace());
+        if !well_formed || !plain || email.chars().count() > EMAIL_CHARACTERS_MAX {
+            return Err(Problem::invalid("/contact/email", "must be a mail address"));
+        }
+    }
+    if let Some(phone) = &contact.phone {
+        let plain = phone.chars().all(|letter| letter.is_ascii_digit() || "+-() .".contains(letter));
+        if !plain || !PHONE_CHARACTERS.contains(&phone.len()) {
+            return Err(Problem::invalid("/contact/phone", "must be a telephone number"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_contact_is_read_with_its_key_and_with_no_other() {
+        let contact = Contact { email: Some("a@example.com".to_owned()), phone: None };
+        let plain = serde_json::to_vec(&contact).unwrap();
+        let nonce = [7; NONCE_BYTES];
+        let sealed = cipher(&[1; 32]).encrypt(&Nonce::from(nonce), plain.as_slice()).unwrap();
+        let sealed = [&nonce, sealed.as_slice()].concat();
+        assert!(!sealed.windows(7).any(|window| window == b"example"));
+        assert_eq!(unseal(Some(&[1; 32]), &sealed), Some(contact));
+        assert_eq!(unseal(Some(&[2; 32]), &sealed), None);
+        assert_eq!(unseal(None, &sealed), None);
+        assert_eq!(unseal(Some(&[1; 32]), &sealed[..5]), None);
+    }
+
+    #[test]
+    fn contacts_look_like_contacts() {
+        let email = |email: &str| check(&Contact { email: Some(email.to_owned()), phone: None }).is_ok();
+        let phone = |phone: &str| check(&Contact { email: None, phone: Some(phone.to_owned()) }).is_ok();
+        assert!(email("a@example.com") && email("ä@例え.jp"));
+        assert!(
+            !email("a")
+                && !email("@b")
+                && !email("a@")
+                && !email("a b@c")
+                && !email(&format!("a@{}", "b".repeat(254)))
+        );
+        assert!(phone("+12025551234") && phone("(02) 2345-6789"));
+        assert!(!phone("12") && !phone("call me") && !phone(&"1".repeat(33)));
+    }
+}

@@ -1,0 +1,100 @@
+//! One key, one effect, one answer: how a request becomes the key and the fingerprint that the core remembers.
+
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use boxoffice_core::command::Idempotency;
+use boxoffice_core::memory::KeyDigest;
+use serde::Serialize;
+
+use crate::app::App;
+use crate::caller::Caller;
+use crate::limits::IDEMPOTENCY_KEY_CHARACTERS_MAX;
+use crate::problem::Problem;
+
+/// The `Idempotency-Key` of a request, if it has one.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct IdempotencyKey(pub(crate) Option<String>);
+
+impl FromRequestParts<Arc<App>> for IdempotencyKey {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _app: &Arc<App>) -> Result<IdempotencyKey, Problem> {
+        let Some(value) = parts.headers.get("idempotency-key") else { return Ok(IdempotencyKey(None)) };
+        let text = value.to_str().map_err(|_| invalid())?;
+        IdempotencyKey::new(text)
+    }
+}
+
+fn invalid() -> Problem {
+    Problem::invalid(
+        "",
+        format!("Idempotency-Key must be 1 to {IDEMPOTENCY_KEY_CHARACTERS_MAX} printable ASCII characters"),
+    )
+}
+
+impl IdempotencyKey {
+    /// The draft standard's quoted form names the same key.
+    pub(crate) fn new(text: &str) -> Result<IdempotencyKey, Problem> {
+        let quoted = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        let key = quoted.unwrap_or(text);
+        let printable = key.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+        if key.is_empty() || key.len() > IDEMPOTENCY_KEY_CHARACTERS_MAX || !printable {
+            return Err(invalid());
+        }
+        Ok(IdempotencyKey(Some(key.to_owned())))
+    }
+
+    /// What the core remembers. `operation` names what is asked, and of what; `request` is the request as it was
+    /// understood, so that spaces, the order of fields and defaults make no difference.
+    pub(crate) fn for_request(
+        &self,
+        app: &App,
+        caller: &Caller,
+        operation: &str,
+        request: &impl Serialize,
+    ) -> Option<Idempotency> {
+        let key = self.0.as_ref()?;
+        let digest = blake3::hash(key.as_bytes());
+        let digest = digest.as_bytes().first_chunk().expect("a hash is longer");
+        Some(Idempotency {
+            key: KeyDigest(*digest),
+            fingerprint: fingerprint(caller, operation, request),
+            keep_seconds: app.settings.idempotency_keep_seconds,
+        })
+    }
+
+    /// What an answer under this key says as its request's id, whichever request it was.
+    pub(crate) fn answer_id(&self, app: &App, caller: &Caller) -> Option<String> {
+        let key = self.0.as_ref()?;
+        let parts: [&[u8]; 2] = [caller.tenant.as_bytes(), key.as_bytes()];
+        Some(format!("idk-{}", crate::ids::readable(&app.secret.derive("answer", &parts), 20)))
+    }
+}
+
+/// Of the caller and the request as it was understood.
+pub(crate) fn fingerprint(caller: &Caller, operation: &str, request: &impl Serialize) -> u64 {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&caller.actor.0.to_le_bytes());
+    hasher.update(&(operation.len() as u64).to_le_bytes());
+    hasher.update(operation.as_bytes());
+    serde_json::to_writer(&mut hasher, request).expect("requests are plain data, and hashing does not fail");
+    u64::from_le_bytes(*hasher.finalize().as_bytes().first_chunk().expect("a hash is longer"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quoted_form_is_the_same_key_and_keys_have_bounds() {
+        let key = |text: &str| IdempotencyKey::new(text).map(|key| key.0.unwrap()).ok();
+        assert_eq!(key("\"abc\""), key("abc"));
+        assert_eq!(key("a b").as_deref(), Some("a b"));
+        assert_eq!(key(&"x".repeat(255)).map(|key| key.len()), Some(255));
+        for wrong in ["", "\"\"", "a\tb", "é", &"x".repeat(256)] {
+            assert_eq!(key(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! UUIDs of bookings, names of inventories, and ids made for things that nobody named.
+
+use boxoffice_core::ids::{BookingId, InventoryKind};
+use boxoffice_engine::{Engine, InventoryNumber};
+use uuid::Uuid;
+
+use crate::problem::Problem;
+
+/// A booking's id from the path. What is not a UUID cannot be one of ours.
+pub(crate) fn booking_id(text: &str) -> Result<BookingId, Problem> {
+    // Only the usual form: one booking, one URL.
+    let usual = Uuid::try_parse(text).ok().filter(|_| text.len() == 36);
+    let uuid = usual.ok_or_else(booking_not_found)?;
+    Ok(BookingId::from_bytes(uuid.into_bytes()))
+}
+
+pub(crate) fn uuid(id: BookingId) -> Uuid {
+    Uuid::from_bytes(id.to_bytes())
+}
+
+pub(crate) fn booking_not_found() -> Problem {
+    Problem::not_found("BOOKING_NOT_FOUND", "There is no such booking.")
+}
+
+/// The word for a kind in names of inventories: `event:gala`.
+pub(crate) fn kind_word(kind: InventoryKind) -> &'static str {
+    match kind {
+        InventoryKind::Event => "event",
+        InventoryKind::Schedule => "schedule",
+        InventoryKind::Shop => "shop",
+    }
+}
+
+/// An inventory's name in the store: `default/event:gala`.
+pub(crate) fn inventory_name(tenant: &str, kind: InventoryKind, id: &str) -> String {
+    format!("{tenant}/{}:{id}", kind_word(kind))
+}
+
+/// Tenant, kind and id of an inventory's name.
+pub(crate) fn parts_of(name: &str) -> Option<(&str, InventoryKind, &str)> {
+    let (tenant, rest) = name.split_once('/')?;
+    let (kind, id) = rest.split_once(':')?;
+    let kind = match kind {
+        "event" => InventoryKind::Event,
+        "schedule" => InventoryKind::Schedule,
+        "shop" => InventoryKind::Shop,
+        _ => return None,
+    };
+    Some((tenant, kind, id))
+}
+
+/// The number of a tenant's inventory.
+pub(crate) fn find_inventory(
+    engine: &Engine,
+    tenant: &str,
+    kind: InventoryKind,
+    id: &str,
+) -> Result<InventoryNumber, Problem> {
+    engine.number(&inventory_name(tenant, kind, id)).ok_or_else(|| inventory_not_found(kind, id))
+}
+
+pub(crate) fn inventory_not_found(kind: InventoryKind, id: &str) -> Problem {
+    let code = match kind {
+        InventoryKind::Event => "EVENT_NOT_FOUND",
+        InventoryKind::Schedule => "SCHEDULE_NOT_FOUND",
+        InventoryKind::Shop => "SHOP_NOT_FOUND",
+    };
+    Problem::not_found(code, format!("There is no {} {id:?}.", kind_word(kind)))
+}
+
+/// Lower case, no lookalikes, so that it can be read out.
+const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+
+/// Random or derived bytes as so many readable characters, five bits each.
+pub(crate) fn readable(bytes: &[u8; 32], characters: usize) -> String {
+    bytes.iter().take(characters).map(|byte| char::from(ALPHABET[usize::from(byte % 32)])).collect()
+}
+
+/// An id that nobody has to guess and nobody chose.
+pub(crate) const MADE_ID_CHARACTERS: usize = 20;

@@ -1,0 +1,296 @@
+//! Reading what callers send: bounded, in time, strict.
+
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{FromRequest, Request};
+use axum::http::{HeaderMap, StatusCode, header};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::de::{self, Deserialize, DeserializeOwned, Deserializer};
+use serde_json::{Map, Value};
+
+use crate::limits::{BODY_BYTES_MAX, BODY_READ_TIMEOUT, LARGE_BODY_BYTES_MAX, NESTING_MAX};
+use crate::problem::Problem;
+
+/// A body that was read and understood. An empty one counts as `{}`.
+pub(crate) struct Input<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Input<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Input<T>, Problem> {
+        let (parts, body) = request.into_parts();
+        let bytes = read_body(&parts.headers, body, BODY_BYTES_MAX).await?;
+        parse(if bytes.is_empty() { b"{}" } else { &bytes }).map(Input)
+    }
+}
+
+/// As [`Input`], for the routes that take more: imports, batches, halls.
+pub(crate) struct LargeInput<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for LargeInput<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _state: &S) -> Result<LargeInput<T>, Problem> {
+        let (parts, body) = request.into_parts();
+        let bytes = read_body(&parts.headers, body, LARGE_BODY_BYTES_MAX).await?;
+        parse(if bytes.is_empty() { b"{}" } else { &bytes }).map(LargeInput)
+    }
+}
+
+/// Reads a JSON body of at most so many bytes.
+pub(crate) async fn read_body(headers: &HeaderMap, body: Body, bytes_max: usize) -> Result<Bytes, Problem> {
+    let too_large = || {
+        let detail = format!("The body may have at most {bytes_max} bytes.");
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "PAYLOAD_TOO_LARGE", detail)
+    };
+    let announced = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    if announced.is_some_and(|length: u64| length > bytes_max as u64) {
+        return Err(too_large());
+    }
+    let read = tokio::time::timeout(BODY_READ_TIMEOUT, Limited::new(body, bytes_max).collect());
+    let bytes = match read.await {
+        Ok(Ok(collected)) => collected.to_bytes(),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => return Err(too_large()),
+        Ok(Err(error)) => {
+            let detail = format!("The body ended before it was complete: {error}.");
+            return Err(Problem::new(StatusCode::BAD_REQUEST, "MALFORMED_JSON", detail));
+        }
+        Err(_) => {
+            let detail = format!("The body took longer than {} s.", BODY_READ_TIMEOUT.as_secs());
+            return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", detail));
+        }
+    };
+    if !bytes.is_empty() && !is_json(headers) {
+        let detail = "Send the body as application/json.";
+        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", detail));
+    }
+    Ok(bytes)
+}
+
+const _: () = assert!(BODY_READ_TIMEOUT.as_nanos() >= Duration::from_secs(1).as_nanos());
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"))
+}
+
+/// Parses a body; what is wrong is told by its place.
+pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Problem> {
+    check_nesting(bytes)?;
+    serde_json::from_slice(bytes).map_err(|error| match error.classify() {
+        serde_json::error::Category::Data => {
+            // Parsed once more, for the place.
+            let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+            match serde_path_to_error::deserialize::<_, T>(&mut deserializer) {
+                Err(error) => {
+                    let pointer = pointer_of(error.path());
+                    Problem::invalid(&pointer, without_position(&error.inner().to_string()))
+                }
+                Ok(_) => malformed(&error),
+            }
+        }
+        _ => malformed(&error),
+    })
+}
+
+fn malformed(error: &serde_json::Error) -> Problem {
+    Problem::new(StatusCode::BAD_REQUEST, "MALFORMED_JSON", format!("The body is not JSON: {error}."))
+}
+
+fn without_position(message: &str) -> &str {
+    message.rsplit_once(" at line ").map_or(message, |(message, _)| message)
+}
+
+fn pointer_of(path: &serde_path_to_error::Path) -> String {
+    use serde_path_to_error::Segment;
+    let mut pointer = String::new();
+    for segment in path {
+        match segment {
+            Segment::Seq { index } => pointer += &format!("/{index}"),
+            Segment::Map { key } => {
+                pointer.push('/');
+                pointer += &key.replace('~', "~0").replace('/', "~1");
+            }
+            Segment::Enum { .. } | Segment::Unknown => {}
+        }
+    }
+    pointer
+}
+
+fn check_nesting(bytes: &[u8]) -> Result<(), Problem> {
+    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
+    for &byte in bytes {
+        if in_string {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => in_string = false,
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b'"' => in_string = true,
+            b'[' | b'{' => {
+                depth += 1;
+                if depth > NESTING_MAX {
+                    return Err(Problem::invalid(
+                        "",
+                        format!("must not be nested deeper than {NESTING_MAX}"),
+                    ));
+                }
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// A JSON object in which no name occurs twice, at any depth.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[serde(transparent)]
+pub(crate) struct Object(pub(crate) Map<String, Value>);
+
+impl<'de> Deserialize<'de> for Object {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Object, D::Error> {
+        match Strict::deserialize(deserializer)?.0 {
+            Value::Object(object) => Ok(Object(object)),
+            _ => Err(de::Error::custom("must be an object")),
+        }
+    }
+}
+
+struct Strict(Value);
+
+impl<'de> Deserialize<'de> for Strict {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Strict, D::Error> {
+        deserializer.deserialize_any(StrictVisitor).map(Strict)
+    }
+}
+
+struct StrictVisitor;
+
+impl<'de> de::Visitor<'de> for StrictVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: de::SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(Strict(value)) = seq.next_element()? {
+            list.push(value);
+        }
+        Ok(Value::Array(list))
+    }
+
+    fn visit_map<A: de::MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut object = Map::new();
+        while let Some((name, Strict(value))) = entries.next_entry::<String, Strict>()? {
+            if object.contains_key(&name) {
+                return Err(de::Error::custom(format!("duplicate field `{name}`")));
+            }
+            object.insert(name, value);
+        }
+        Ok(Value::Object(object))
+    }
+}
+
+/// Tells a field that is `null` (`Some(None)`) from one that is not there (`None`), with `#[serde(default)]`.
+pub(crate) fn nullable<'de, T, D>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
+where
+    T: Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    Option::deserialize(deserializer).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Sample {
+        #[expect(dead_code, reason = "only whether it can be read matters")]
+        name: String,
+        #[serde(default)]
+        metadata: Option<Object>,
+        #[serde(default, deserialize_with = "nullable")]
+        limit: Option<Option<u32>>,
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_by_its_place() {
+        let rows = [
+            (r#"{"name":1}"#, "INVALID_REQUEST", "/name"),
+            (r#"{"name":"a","nam":1}"#, "INVALID_REQUEST", "/nam"),
+            (r#"{"name":"a","name":"b"}"#, "INVALID_REQUEST", ""),
+            (r#"{"name":"a","metadata":{"b":[{"c":1,"c":2}]}}"#, "INVALID_REQUEST", "/metadata"),
+            (r#"{"name":"a","metadata":[]}"#, "INVALID_REQUEST", "/metadata"),
+            (r#"{}"#, "INVALID_REQUEST", ""),
+            (r#"{"name":"a""#, "MALFORMED_JSON", ""),
+            (r#"{"name":"a"} x"#, "MALFORMED_JSON", ""),
+            ("{\"name\":\"\u{7f}\u{0}\"}", "MALFORMED_JSON", ""),
+        ];
+        for (body, code, pointer) in rows {
+            let problem = parse::<Sample>(body.as_bytes()).unwrap_err();
+            assert_eq!(problem.code, code, "{body}");
+            if code == "INVALID_REQUEST" {
+                let told = problem.more["errors"][0]["pointer"].as_str().unwrap();
+                assert!(told.starts_with(pointer), "{body}: {told}");
+            }
+        }
+        assert_eq!(parse::<Sample>(b"{\"name\":\"\xff\"}").unwrap_err().code, "MALFORMED_JSON");
+    }
+
+    #[test]
+    fn nesting_has_a_bound_and_brackets_in_strings_do_not_count() {
+        let nested = |depth: usize| {
+            format!(
+                r#"{{"name":"{}","metadata":{}1{}}}"#,
+                "[".repeat(99),
+                r#"{"a":"#.repeat(depth),
+                "}".repeat(depth)
+            )
+        };
+        assert!(parse::<Sample>(nested(31).as_bytes()).is_ok());
+        assert_eq!(parse::<Sample>(nested(32).as_bytes()).unwrap_err().code, "INVALID_REQUEST");
+    }
+
+    #[test]
+    fn null_and_absent_are_two_things() {
+        assert_eq!(parse::<Sample>(br#"{"name":"a"}"#).unwrap().limit, None);
+        assert_eq!(parse::<Sample>(br#"{"name":"a","limit":null}"#).unwrap().limit, Some(None));
+        assert_eq!(parse::<Sample>(br#"{"name":"a","limit":3}"#).unwrap().limit, Some(Some(3)));
+        assert!(parse::<Sample>(br#"{"name":"a","metadata":null}"#).unwrap().metadata.is_none());
+    }
+}

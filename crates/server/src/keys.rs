@@ -1,0 +1,171 @@
+//! API keys: who may do what. Only hashes are kept.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use boxoffice_core::ids::Actor;
+use boxoffice_core::time::Timestamp;
+use boxoffice_engine::Engine;
+use boxoffice_engine::store::StoreError;
+use parking_lot::RwLock;
+use serde::{Deserialize, Serialize};
+
+use crate::ids::readable;
+use crate::problem::Problem;
+
+/// What a key may do; `api.md` has the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Role {
+    /// Everything in its tenant.
+    Admin,
+    /// Runs sales.
+    Operator,
+    /// Sells, and sees what it sold.
+    Seller,
+    /// A browser: holds, and acts with a booking's hold token.
+    Public,
+}
+
+/// One key, without its secret.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Key {
+    pub(crate) id: String,
+    /// Stands for the key in the journal; never given to another one.
+    pub(crate) number: u64,
+    pub(crate) tenant: Arc<str>,
+    pub(crate) role: Role,
+    pub(crate) name: Option<String>,
+    pub(crate) created_at_ms: i64,
+    pub(crate) revoked_at_ms: Option<i64>,
+    /// Of the secret.
+    hash: [u8; 32],
+    /// Of the request that made it, if that had an idempotency key.
+    pub(crate) fingerprint: Option<u64>,
+}
+
+impl Key {
+    pub(crate) fn actor(&self) -> Actor {
+        Actor(self.number)
+    }
+}
+
+/// All keys, revoked ones included: the journal names them for ever.
+pub(crate) struct Keys {
+    engine: Engine,
+    by_id: RwLock<HashMap<String, Arc<Key>>>,
+    /// One key is made at a time, so that numbers stay unique.
+    making: parking_lot::Mutex<()>,
+}
+
+/// A key as its owner gets it, once.
+pub(crate) struct NewKey {
+    pub(crate) key: Arc<Key>,
+    pub(crate) text: String,
+}
+
+/// What a new key is to be.
+pub(crate) struct Wanted<'a> {
+    pub(crate) tenant: &'a str,
+    pub(crate) role: Role,
+    pub(crate) name: Option<String>,
+    /// Id and secret are derived from these bytes: random, or from an idempotency key, so that a retry finds the same key.
+    pub(crate) seed: [u8; 32],
+    pub(crate) fingerprint: Option<u64>,
+}
+
+const PREFIX: &str = "bo";
+const ID_CHARACTERS: usize = 12;
+const SECRET_CHARACTERS: usize = 32;
+const DOCUMENT_PREFIX: &str = "key/";
+
+impl Keys {
+    /// Reads all keys.
+    pub(crate) fn load(engine: &Engine) -> Result<Keys, StoreError> {
+        let mut by_id = HashMap::new();
+        for (name, contents) in engine.documents(DOCUMENT_PREFIX)? {
+            let key: Key = serde_json::from_slice(&contents)
+                .map_err(|error| StoreError::Inconsistent(format!("the document {name:?}: {error}")))?;
+            by_id.insert(key.id.clone(), Arc::new(key));
+        }
+        Ok(Keys { engine: engine.clone(), by_id: RwLock::new(by_id), making: parking_lot::Mutex::new(()) })
+    }
+
+    /// Whether nobody ever made a key. A revoked one does not open the door again.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_id.read().is_empty()
+    }
+
+    /// The key of a bearer token, if it is one of ours and good.
+    pub(crate) fn check(&self, text: &str) -> Option<Arc<Key>> {
+        let (id, secret) = text.strip_prefix(PREFIX)?.strip_prefix('_')?.split_once('_')?;
+        let key = self.by_id.read().get(id).cloned()?;
+        // `blake3::Hash` compares in constant time.
+        let matches = blake3::hash(secret.as_bytes()) == blake3::Hash::from_bytes(key.hash);
+        (matches && key.revoked_at_ms.is_none()).then_some(key)
+    }
+
+    /// A tenant's keys that were not revoked, oldest first.
+    pub(crate) fn of_tenant(&self, tenant: &str) -> Vec<Arc<Key>> {
+        let mut keys: Vec<Arc<Key>> = self.by_id.read().values().cloned().collect();
+        keys.retain(|key| *key.tenant == *tenant && key.revoked_at_ms.is_none());
+        keys.sort_by_key(|key| key.number);
+        keys
+    }
+
+    /// The key that the journal knows by a number.
+    pub(crate) fn of_actor(&self, actor: Actor) -> Option<Arc<Key>> {
+        self.by_id.read().values().find(|key| key.actor() == actor).cloned()
+    }
+
+    /// Makes a key, or finds the one that was made from the same seed. Blocks until it is durable.
+    pub(crate) fn make(&self, wanted: Wanted<'_>) -> Result<NewKey, Problem> {
+        let half = |part: &str| *blake3::keyed_hash(&wanted.seed, part.as_bytes()).as_bytes();
+        let id = readable(&half("id"), ID_CHARACTERS);
+        let secret = readable(&half("secret"), SECRET_CHARACTERS);
+        let text = format!("{PREFIX}_{id}_{secret}");
+        let _one_at_a_time = self.making.lock();
+        if let Some(key) = self.by_id.read().get(&id).cloned() {
+            return Ok(NewKey { key, text });
+        }
+        let number = self.by_id.read().values().map(|key| key.number).max().unwrap_or(0) + 1;
+        let key = Key {
+            id: id.clone(),
+            number,
+            tenant: wanted.tenant.into(),
+            role: wanted.role,
+            name: wanted.name,
+            created_at_ms: self.engine.now().0,
+            revoked_at_ms: None,
+            hash: *blake3::hash(secret.as_bytes()).as_bytes(),
+            fingerprint: wanted.fingerprint,
+        };
+        let key = self.keep(key)?;
+        Ok(NewKey { key, text })
+    }
+
+    /// Makes a tenant's key useless. Blocks until that is durable.
+    pub(crate) fn revoke(&self, tenant: &str, id: &str) -> Result<(), Problem> {
+        let known = self.by_id.read().get(id).filter(|key| *key.tenant == *tenant).cloned();
+        let key = known.ok_or_else(|| Problem::not_found("KEY_NOT_FOUND", "There is no such key."))?;
+        if key.revoked_at_ms.is_none() {
+            self.keep(Key { revoked_at_ms: Some(self.engine.now().0), ..Key::clone(&key) })?;
+        }
+        Ok(())
+    }
+
+    fn keep(&self, key: Key) -> Result<Arc<Key>, Problem> {
+        let contents = serde_json::to_vec(&key).expect("a key is plain data");
+        self.engine.write_documents(&[(format!("{DOCUMENT_PREFIX}{}", key.id), Some(contents))])?;
+        let key = Arc::new(key);
+        self.by_id.write().insert(key.id.clone(), Arc::clone(&key));
+        Ok(key)
+    }
+}
+
+/// When a key was made.
+impl Key {
+    pub(crate) fn created_at(&self) -> Timestamp {
+        Timestamp(self.created_at_ms)
+    }
+}

@@ -1,0 +1,86 @@
+//! Around every request: its id, its log line if it failed, and the body of its error.
+
+use std::time::Instant;
+
+use axum::body::Body;
+use axum::extract::{MatchedPath, Request};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::Response;
+
+use crate::limits::REQUEST_ID_CHARACTERS_MAX;
+use crate::problem::Problem;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+
+/// The id by which a request is found in the logs.
+#[derive(Debug, Clone)]
+pub(crate) struct RequestId(pub(crate) String);
+
+/// The one layer around all routes.
+pub(crate) async fn outer(mut request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let id = RequestId::of(request.headers());
+    request.extensions_mut().insert(id.clone());
+    let method = request.method().clone();
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let route = route.as_ref().map_or("unknown", MatchedPath::as_str).to_owned();
+    let mut response = next.run(request).await;
+    if let Some(problem) = response.extensions_mut().remove::<Problem>() {
+        if problem.status.is_server_error() {
+            tracing::warn!(request_id = id.0, code = problem.code, %method, route, detail = %problem.detail, "failed");
+        }
+        let body = serde_json::to_vec(&problem.body(&id.0)).expect("a problem is plain data");
+        response.headers_mut().insert(header::CONTENT_LENGTH, body.len().into());
+        *response.body_mut() = Body::from(body);
+        if problem.replayed {
+            response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+        }
+        crate::measure::count_code(problem.code);
+    }
+    crate::measure::count_request(&method, &route, response.status(), started.elapsed());
+    let id = HeaderValue::from_str(&id.0).expect("ids are printable");
+    response.headers_mut().insert(REQUEST_ID, id);
+    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+impl RequestId {
+    /// The caller's own id, if it is a sensible one.
+    fn of(headers: &HeaderMap) -> RequestId {
+        let given = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok());
+        let sensible = |id: &&str| {
+            (1..=REQUEST_ID_CHARACTERS_MAX).contains(&id.len())
+                && id.bytes().all(|byte| byte.is_ascii_graphic())
+        };
+        match given.filter(sensible) {
+            Some(id) => RequestId(id.to_owned()),
+            None => RequestId(format!("{:032x}", rand::random::<u128>())),
+        }
+    }
+}
+
+/// A JSON answer.
+pub(crate) fn json(status: StatusCode, body: &impl serde::Serialize, replayed: bool) -> Response {
+    let bytes = serde_json::to_vec(body).expect("answers are plain data");
+    let mut response = Response::new(Body::from(bytes));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if replayed {
+        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    }
+    response
+}
+
+pub(crate) async fn route_not_found() -> Problem {
+    Problem::not_found("ROUTE_NOT_FOUND", "There is nothing at this address.")
+}
+
+pub(crate) async fn method_not_allowed() -> Problem {
+    Problem::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "METHOD_NOT_ALLOWED",
+        "This address does not take this method.",
+    )
+}

@@ -1,0 +1,120 @@
+//! Limits on callers, all off unless configured: requests a second by key and by address, and holds that are alive.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
+use std::net::IpAddr;
+use std::time::Instant;
+
+use boxoffice_core::ids::{Actor, BookingId};
+use boxoffice_core::time::Timestamp;
+use parking_lot::Mutex;
+
+use crate::caller::Caller;
+use crate::problem::Problem;
+
+/// Callers that are remembered at one time. Whoever is forgotten starts with a full bucket.
+const CALLERS_MAX: usize = 100_000;
+
+/// What callers may do.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct RateSettings {
+    pub(crate) requests_per_second_per_key: Option<u32>,
+    pub(crate) requests_per_second_per_address: Option<u32>,
+    pub(crate) live_holds_per_caller: Option<u32>,
+}
+
+pub(crate) struct Rates {
+    settings: RateSettings,
+    by_key: Mutex<HashMap<Actor, Bucket>>,
+    by_address: Mutex<HashMap<IpAddr, Bucket>>,
+    holds: Mutex<HashMap<(Actor, Option<IpAddr>), Vec<(BookingId, Timestamp)>>>,
+}
+
+/// Tokens that come back at a steady rate; a second's worth at most.
+struct Bucket {
+    tokens: f64,
+    at: Instant,
+}
+
+impl Rates {
+    pub(crate) fn new(settings: RateSettings) -> Rates {
+        Rates { settings, by_key: Mutex::default(), by_address: Mutex::default(), holds: Mutex::default() }
+    }
+
+    /// Counts a request, or refuses it.
+    pub(crate) fn admit(&self, caller: &Caller) -> Result<(), Problem> {
+        if let Some(rate) = self.settings.requests_per_second_per_key {
+            take(&self.by_key, caller.actor, rate)?;
+        }
+        if let (Some(rate), Some(address)) = (self.settings.requests_per_second_per_address, caller.address) {
+            take(&self.by_address, address, rate)?;
+        }
+        Ok(())
+    }
+
+    /// The holds of a caller who has as many as allowed: some of them may have ended otherwise than by time.
+    pub(crate) fn holds_of(&self, caller: &Caller) -> Vec<BookingId> {
+        let most = self.settings.live_holds_per_caller.map_or(usize::MAX, |most| most as usize);
+        let holds = self.holds.lock();
+        let own = holds.get(&holder(caller)).filter(|own| own.len() >= most);
+        own.into_iter().flatten().map(|&(id, _)| id).collect()
+    }
+
+    /// Refuses a new hold to whoever has too many; `ended` are those that are known to be none any more.
+    pub(crate) fn admit_hold(
+        &self,
+        caller: &Caller,
+        now: Timestamp,
+        ended: &HashSet<BookingId>,
+    ) -> Result<(), Problem> {
+        let Some(most) = self.settings.live_holds_per_caller else { return Ok(()) };
+        let mut holds = self.holds.lock();
+        let Some(own) = holds.get_mut(&holder(caller)) else { return Ok(()) };
+        own.retain(|(id, expires_at)| *expires_at > now && !ended.contains(id));
+        if own.len() < most as usize {
+            return Ok(());
+        }
+        let next = own.iter().map(|&(_, expires_at)| expires_at.0 - now.0).min().unwrap_or(0);
+        let seconds = u64::try_from(next).unwrap_or(0).div_ceil(1_000).max(1);
+        let detail = format!("At most {most} holds may be alive at one time. Pay or cancel some.");
+        Err(Problem::rate_limited(detail, seconds))
+    }
+
+    /// Remembers a hold that was made.
+    pub(crate) fn note_hold(&self, caller: &Caller, id: BookingId, expires_at: Timestamp) {
+        if self.settings.live_holds_per_caller.is_none() {
+            return;
+        }
+        let mut holds = self.holds.lock();
+        if holds.len() >= CALLERS_MAX {
+            holds.retain(|_, own| own.iter().any(|&(_, ends)| ends > Timestamp(expires_at.0 - 86_400_000)));
+        }
+        let own = holds.entry(holder(caller)).or_default();
+        if !own.iter().any(|&(known, _)| known == id) {
+            own.push((id, expires_at));
+        }
+    }
+}
+
+/// A key that browsers share is told apart by address.
+fn holder(caller: &Caller) -> (Actor, Option<IpAddr>) {
+    (caller.actor, if caller.may_take_money() { None } else { caller.address })
+}
+
+fn take<K: Hash + Eq>(buckets: &Mutex<HashMap<K, Bucket>>, key: K, rate: u32) -> Result<(), Problem> {
+    let rate = f64::from(rate);
+    let now = Instant::now();
+    let mut buckets = buckets.lock();
+    if buckets.len() >= CALLERS_MAX {
+        // Full again after a second: nothing is lost by forgetting them.
+        buckets.retain(|_, bucket| now.duration_since(bucket.at).as_secs() < 1);
+    }
+    let bucket = buckets.entry(key).or_insert(Bucket { tokens: rate, at: now });
+    bucket.tokens = (bucket.tokens + now.duration_since(bucket.at).as_secs_f64() * rate).min(rate);
+    bucket.at = now;
+    if bucket.tokens < 1.0 {
+        return Err(Problem::rate_limited(format!("More than {rate} requests a second."), 1));
+    }
+    bucket.tokens -= 1.0;
+    Ok(())
+}

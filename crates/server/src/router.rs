@@ -1,0 +1,52 @@
+//! The whole API on one screen.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::{delete, get, patch, post, put};
+
+use crate::app::App;
+use crate::outer::{method_not_allowed, outer, route_not_found};
+use crate::routes::{batch, bookings, customers, events, health, schedules, shops};
+
+pub(crate) fn router(app: Arc<App>) -> Router {
+    Router::new()
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .route("/metrics", get(health::metrics))
+        .route("/v1/events", get(events::list::list).post(events::create::create))
+        .route("/v1/events/{id}", get(events::show::show).patch(events::patch::patch))
+        .route("/v1/events/{id}/block", post(events::block::block))
+        .route("/v1/events/{id}/unblock", post(events::block::unblock))
+        .route("/v1/events/{id}/seats", get(events::seats::seats))
+        .route("/v1/events/{id}/stream", get(events::stream::stream))
+        .route("/v1/schedules", get(schedules::list::list).post(schedules::create::create))
+        .route("/v1/schedules/{id}", get(schedules::show::show).patch(schedules::patch::patch))
+        .route("/v1/schedules/{id}/slots", get(schedules::slots::list).post(schedules::slots::add))
+        .route(
+            "/v1/schedules/{id}/slots/{slot}",
+            patch(schedules::slots::patch).delete(schedules::slots::delete),
+        )
+        .route("/v1/schedules/{id}/tickets", put(schedules::tickets::import))
+        .route("/v1/schedules/{id}/analytics", get(schedules::analytics::analytics))
+        .route("/v1/schedules/{id}/stream", get(schedules::stream::stream))
+        .route("/v1/shops", get(shops::list::list).post(shops::create::create))
+        .route("/v1/shops/{id}", get(shops::show::show).patch(shops::patch::patch))
+        .route("/v1/shops/{id}/boxes", get(shops::boxes::list).post(shops::boxes::add))
+        .route("/v1/shops/{id}/boxes/{box}", patch(shops::boxes::patch))
+        .route("/v1/shops/{id}/stream", get(shops::stream::stream))
+        .route("/v1/bookings", get(bookings::list::list).post(bookings::create::create))
+        .route("/v1/bookings/{id}", get(bookings::show::show))
+        .route("/v1/bookings/{id}/confirm", post(bookings::confirm::confirm))
+        .route("/v1/bookings/{id}/extend", post(bookings::extend::extend))
+        .route("/v1/bookings/{id}/cancel", post(bookings::cancel::cancel))
+        .route("/v1/bookings/{id}/move", post(bookings::move_booking::move_booking))
+        .route("/v1/bookings/{id}/redeem", post(bookings::redeem::redeem))
+        .route("/v1/bookings/{id}/stream", get(bookings::stream::stream))
+        .route("/v1/batch", post(batch::batch))
+        .route("/v1/customers/{customer}/contact", delete(customers::forget_contact))
+        .fallback(route_not_found)
+        .method_not_allowed_fallback(method_not_allowed)
+        .layer(axum::middleware::from_fn(outer))
+        .with_state(app)
+}

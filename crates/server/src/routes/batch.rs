@@ -1,0 +1,329 @@
+//! `POST /v1/batch`: many commands, each for itself, answered when all are durable.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
+use boxoffice_core::command::{Action, Command};
+use boxoffice_core::ids::BookingId;
+use boxoffice_engine::InventoryNumber;
+use serde::Serialize;
+use serde::de::{self, Deserialize, Deserializer, IgnoredAny, IntoDeserializer, MapAccess};
+use serde_json::Value;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::bookings::cancel::Cancellation;
+use super::bookings::confirm::Payment;
+use super::bookings::create::{NewBooking, OPERATION, admit_hold, created};
+use super::bookings::extend::Extension;
+use super::bookings::move_booking::Target;
+use super::bookings::redeem::Redemption;
+use super::bookings::{acted, operation};
+use crate::app::App;
+use crate::caller::{Caller, find_booking};
+use crate::idempotency::IdempotencyKey;
+use crate::input::{parse, read_body};
+use crate::limits::{BATCH_COMMANDS_MAX, LARGE_BODY_BYTES_MAX};
+use crate::outer::RequestId;
+use crate::problem::Problem;
+use crate::submit::{Asked, Granted};
+
+/// Many commands.
+#[derive(serde::Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Batch {
+    #[schema(value_type = Vec<Object>)]
+    commands: Vec<BatchCommand>,
+}
+
+/// What was answered to each, in order.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct BatchAnswer {
+    #[schema(value_type = Vec<Object>)]
+    results: Vec<Value>,
+}
+
+/// One command of a batch: `op`, an `idempotency_key` of its own, and the fields of the route of that name.
+struct BatchCommand {
+    key: Option<String>,
+    op: Op,
+}
+
+enum Op {
+    Book(Box<NewBooking>),
+    Confirm(BookingId, Payment),
+    Extend(BookingId, Extension),
+    Cancel(BookingId, Cancellation),
+    Move(BookingId, Target),
+    Redeem(BookingId, Redemption),
+}
+
+const OPS: [&str; 6] = ["book", "confirm", "extend", "cancel", "move", "redeem"];
+
+impl<'de> Deserialize<'de> for BatchCommand {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<BatchCommand, D::Error> {
+        deserializer.deserialize_map(CommandVisitor)
+    }
+}
+
+struct CommandVisitor;
+
+impl<'de> de::Visitor<'de> for CommandVisitor {
+    type Value = BatchCommand;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an object with op")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<BatchCommand, A::Error> {
+        let Some(first) = map.next_key::<String>()? else { return Err(de::Error::missing_field("op")) };
+        if first == "op" {
+            let op: String = map.next_value()?;
+            return of_op(&op, map);
+        }
+        // The usual order is fast; in any other one the command is gathered first.
+        let mut fields = serde_json::Map::new();
+        let mut name = Some(first);
+        while let Some(field) = name {
+            let value: Value = map.next_value()?;
+            if fields.insert(field.clone(), value).is_some() {
+                return Err(de::Error::custom(format!("duplicate field `{field}`")));
+            }
+            name = map.next_key()?;
+        }
+        let Some(Value::String(op)) = fields.remove("op") else { return Err(de::Error::missing_field("op")) };
+        of_op(&op, de::value::MapDeserializer::new(fields.into_iter()))
+            .map_err(de::Error::custom::<serde_json::Error>)
+    }
+}
+
+fn of_op<'de, A: MapAccess<'de>>(op: &str, map: A) -> Result<BatchCommand, A::Error> {
+    let on_booking = op != "book";
+    let mut fields = Fields { map, key: None, id: None, takes_id: on_booking };
+    macro_rules! body {
+        () => {
+            Deserialize::deserialize(de::value::MapAccessDeserializer::new(&mut fields))?
+        };
+    }
+    enum Body {
+        Book(Box<NewBooking>),
+        Confirm(Payment),
+        Extend(Extension),
+        Cancel(Cancellation),
+        Move(Target),
+        Redeem(Redemption),
+    }
+    let body = match op {
+        "book" => Body::Book(body!()),
+        "confirm" => Body::Confirm(body!()),
+        "extend" => Body::Extend(body!()),
+        "cancel" => Body::Cancel(body!()),
+        "move" => Body::Move(body!()),
+        "redeem" => Body::Redeem(body!()),
+        other => return Err(de::Error::unknown_variant(other, &OPS)),
+    };
+    let key = fields.key;
+    let id = fields.id.map(|uuid| BookingId::from_bytes(uuid.into_bytes()));
+    let id = || id.ok_or_else(|| de::Error::missing_field("id"));
+    let op = match body {
+        Body::Book(request) => Op::Book(request),
+        Body::Confirm(request) => Op::Confirm(id()?, request),
+        Body::Extend(request) => Op::Extend(id()?, request),
+        Body::Cancel(request) => Op::Cancel(id()?, request),
+        Body::Move(request) => Op::Move(id()?, request),
+        Body::Redeem(request) => Op::Redeem(id()?, request),
+    };
+    Ok(BatchCommand { key, op })
+}
+
+/// The fields of a command without those that belong to the batch.
+struct Fields<A> {
+    map: A,
+    key: Option<String>,
+    id: Option<Uuid>,
+    /// Whether `id` names the booking that is acted on, rather than being a field of the request.
+    takes_id: bool,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for &mut Fields<A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: de::DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
+        while let Some(name) = self.map.next_key::<std::borrow::Cow<'de, str>>()? {
+            match &*name {
+                "idempotency_key" if self.key.is_none() => self.key = self.map.next_value()?,
+                "id" if self.takes_id && self.id.is_none() => self.id = Some(self.map.next_value()?),
+                "op" | "idempotency_key" => {
+                    let _: IgnoredAny = self.map.next_value()?;
+                    return Err(de::Error::custom(format!("duplicate field `{name}`")));
+                }
+                _ => return seed.deserialize(name.into_deserializer()).map(Some),
+            }
+        }
+        Ok(None)
+    }
+
+    fn next_value_seed<V: de::DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        self.map.next_value_seed(seed)
+    }
+}
+
+/// A command on its way: where it goes, and what its answer needs.
+struct Sent {
+    inventory: InventoryNumber,
+    key: IdempotencyKey,
+    is_new: bool,
+}
+
+pub(crate) async fn batch(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let request_id = request.extensions().get::<RequestId>().cloned().map_or_else(String::new, |id| id.0);
+    let (parts, body) = request.into_parts();
+    let bytes = read_body(&parts.headers, body, LARGE_BODY_BYTES_MAX).await?;
+    let Batch { commands } = parse(&bytes)?;
+    if commands.is_empty() || commands.len() > BATCH_COMMANDS_MAX {
+        return Err(Problem::invalid("/commands", format!("must be 1 to {BATCH_COMMANDS_MAX} commands")));
+    }
+    let mut booked = HashMap::new();
+    let mut sent: Vec<Result<Sent, Problem>> = Vec::with_capacity(commands.len());
+    let mut submitted = Vec::with_capacity(commands.len());
+    for command in &commands {
+        match prepare(&app, &caller, command, &mut booked).await {
+            Ok((one, command)) => {
+                submitted.push((one.inventory, command));
+                sent.push(Ok(one));
+            }
+            Err(problem) => sent.push(Err(problem)),
+        }
+    }
+    let mut answers = app.engine.submit_all(submitted).await.into_iter();
+    let mut text = Vec::with_capacity(commands.len() * 512);
+    text.extend_from_slice(b"{\"results\":[");
+    for (index, one) in sent.into_iter().enumerate() {
+        if index > 0 {
+            text.push(b',');
+        }
+        let result = match one {
+            Ok(sent) => {
+                let answer = answers.next().expect("one for each");
+                understand(&app, &caller, &sent, answer).await.map(|granted| (sent.is_new, granted))
+            }
+            Err(problem) => Err(problem),
+        };
+        write_result(&app, &caller, &request_id, result, &mut text);
+    }
+    text.extend_from_slice(b"]}");
+    let mut response = Response::new(Body::from(text));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Ok(response)
+}
+
+/// Finds out where a command goes. Bookings made earlier in the batch can be acted on later in it.
+async fn prepare(
+    app: &App,
+    caller: &Caller,
+    command: &BatchCommand,
+    booked: &mut HashMap<BookingId, InventoryNumber>,
+) -> Result<(Sent, Command), Problem> {
+    let key = match &command.key {
+        Some(key) => IdempotencyKey::new(key)?,
+        None => IdempotencyKey(None),
+    };
+    let (id, verb, action) = match &command.op {
+        Op::Book(request) => {
+            let inventory = request.inventory(app, caller)?;
+            let book = request.command(app, caller, inventory).await?;
+            admit_hold(app, caller).await?;
+            if request.id.is_some() {
+                booked.insert(book.id, inventory);
+            }
+            let asked = Asked { app, caller, key: &key, operation: OPERATION, request: &**request };
+            let command = asked.command(Action::Book(Box::new(book)));
+            return Ok((Sent { inventory, key, is_new: true }, command));
+        }
+        Op::Confirm(id, request) => (*id, "confirm", request.action(*id, caller)),
+        Op::Extend(id, request) => (*id, "extend", request.action(*id)),
+        Op::Cancel(id, request) => (*id, "cancel", request.action(*id)),
+        Op::Move(id, request) => (*id, "move", request.action(*id, caller)?),
+        Op::Redeem(id, request) => (*id, "redeem", request.action(*id, caller)?),
+    };
+    let inventory = match booked.get(&id) {
+        Some(inventory) => *inventory,
+        None => find_booking(app, caller, id).await?.0,
+    };
+    let operation = operation(verb, id);
+    let command = match &command.op {
+        Op::Confirm(_, request) => {
+            Asked { app, caller, key: &key, operation: &operation, request }.command(action)
+        }
+        Op::Extend(_, request) => {
+            Asked { app, caller, key: &key, operation: &operation, request }.command(action)
+        }
+        Op::Cancel(_, request) => {
+            Asked { app, caller, key: &key, operation: &operation, request }.command(action)
+        }
+        Op::Move(_, request) => {
+            Asked { app, caller, key: &key, operation: &operation, request }.command(action)
+        }
+        Op::Redeem(_, request) => {
+            Asked { app, caller, key: &key, operation: &operation, request }.command(action)
+        }
+        Op::Book(_) => unreachable!("returned above"),
+    };
+    Ok((Sent { inventory, key, is_new: false }, command))
+}
+
+async fn understand(
+    app: &App,
+    caller: &Caller,
+    sent: &Sent,
+    answer: Result<boxoffice_engine::Answer, boxoffice_engine::SubmitError>,
+) -> Result<Granted, Problem> {
+    let asked = Asked { app, caller, key: &sent.key, operation: "", request: &() };
+    asked.understand(sent.inventory, answer?).await
+}
+
+fn write_result(
+    app: &App,
+    caller: &Caller,
+    request_id: &str,
+    result: Result<(bool, Granted), Problem>,
+    text: &mut Vec<u8>,
+) {
+    let mut write = |status: StatusCode, body: &dyn erased::Body| {
+        text.extend_from_slice(b"{\"status\":");
+        text.extend_from_slice(status.as_str().as_bytes());
+        text.extend_from_slice(b",\"body\":");
+        body.write(text);
+        text.push(b'}');
+    };
+    match result {
+        Ok((true, granted)) => write(StatusCode::CREATED, &created(app, caller, &granted)),
+        Ok((false, granted)) => write(StatusCode::OK, &acted(&granted)),
+        Err(problem) => {
+            crate::measure::count_code(problem.code);
+            write(problem.status, &problem.body(request_id));
+        }
+    }
+}
+
+mod erased {
+    //! A body that can be written, whatever it is.
+
+    pub(super) trait Body {
+        fn write(&self, text: &mut Vec<u8>);
+    }
+
+    impl<T: serde::Serialize> Body for T {
+        fn write(&self, text: &mut Vec<u8>) {
+            serde_json::to_writer(text, self).expect("answers are plain data");
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! `POST /v1/bookings`.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use boxoffice_core::booking::{Booking, Status};
+use boxoffice_core::command::Action;
+use boxoffice_core::commands::{AreaWish, BestAvailable, Book, Places, SeatWish, SectionSeats, Want};
+use boxoffice_core::event::SeatName;
+use boxoffice_core::ids::{BookingId, InventoryKind};
+use boxoffice_core::outcome::Grant;
+use boxoffice_engine::InventoryNumber;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::body::{AsOf, BookingBody, kind_of};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::contacts::Contact;
+use crate::idempotency::IdempotencyKey;
+use crate::ids::{find_inventory, inventory_not_found};
+use crate::input::{Input, Object};
+use crate::outer::json;
+use crate::problem::Problem;
+use crate::submit::{Asked, Granted};
+
+/// Who wants what.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewBooking {
+    /// A UUID of the caller's own.
+    #[serde(default)]
+    pub(crate) id: Option<Uuid>,
+    /// The caller's reference for whoever books.
+    #[schema(min_length = 1, max_length = 200)]
+    pub(crate) customer: String,
+    /// How to reach them. Kept apart, encrypted, erasable.
+    #[serde(default)]
+    pub(crate) contact: Option<Contact>,
+    /// Exactly one of `event`, `schedule` and `shop`.
+    #[serde(default)]
+    pub(crate) event: Option<String>,
+    #[serde(default)]
+    pub(crate) schedule: Option<String>,
+    #[serde(default)]
+    pub(crate) shop: Option<String>,
+    #[serde(default)]
+    pub(crate) seats: Option<Vec<SeatsInSection>>,
+    #[serde(default)]
+    pub(crate) best_available: Option<Best>,
+    #[serde(default)]
+    pub(crate) areas: Option<Vec<PlacesInArea>>,
+    #[serde(default)]
+    pub(crate) slot: Option<String>,
+    #[serde(default)]
+    pub(crate) tickets: Option<Vec<String>>,
+    #[serde(default)]
+    pub(crate) r#box: Option<String>,
+    #[serde(default)]
+    pub(crate) quantity: Option<u32>,
+    #[serde(default)]
+    #[schema(minimum = 1, maximum = 86400)]
+    pub(crate) hold_ttl_seconds: Option<u32>,
+    /// Sold at once, without a hold.
+    #[serde(default)]
+    pub(crate) confirm: Option<bool>,
+    /// The caller's own data, at most 4 KiB.
+    #[serde(default)]
+    #[schema(value_type = Option<Object>)]
+    pub(crate) metadata: Option<Object>,
+}
+
+/// Seats of one subsection, by name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SeatsInSection {
+    #[schema(example = "A-1")]
+    section: String,
+    #[schema(example = json!(["1-1", "1-2"]))]
+    ids: Vec<String>,
+}
+
+/// The best seats that are left.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Best {
+    #[schema(minimum = 1)]
+    quantity: u32,
+    /// Anywhere, if nothing is said.
+    #[serde(default)]
+    section: Option<String>,
+    #[serde(default)]
+    adjacent: Adjacent,
+}
+
+/// Whether the seats must be side by side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Adjacent {
+    /// If possible.
+    #[default]
+    Preferred,
+    /// Or not at all.
+    Required,
+}
+
+/// Places in a standing area.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PlacesInArea {
+    name: String,
+    #[schema(minimum = 1)]
+    quantity: u32,
+}
+
+/// The fingerprint of every booking names this; the inventory is told by where the key is kept.
+pub(crate) const OPERATION: &str = "book";
+
+pub(crate) async fn create(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    key: IdempotencyKey,
+    Input(request): Input<NewBooking>,
+) -> Result<Response, Problem> {
+    let inventory = request.inventory(&app, &caller)?;
+    let book = request.command(&app, &caller, inventory).await?;
+    admit_hold(&app, &caller).await?;
+    let asked = Asked { app: &app, caller: &caller, key: &key, operation: OPERATION, request: &request };
+    let granted = asked.send(inventory, Action::Book(Box::new(book))).await?;
+    let body = created(&app, &caller, &granted);
+    Ok(json(StatusCode::CREATED, &body, granted.answer.replayed))
+}
+
+/// Refuses a hold to callers who have too many.
+pub(crate) async fn admit_hold(app: &App, caller: &Caller) -> Result<(), Problem> {
+    if app.settings.rates.live_holds_per_caller.is_none() {
+        return Ok(());
+    }
+    let mut ended = std::collections::HashSet::new();
+    for id in app.rates.holds_of(caller) {
+        let found = app.engine.booking(id).await?;
+        if !found.is_some_and(|(_, booking)| matches!(booking.status, Status::OnHold { .. })) {
+            ended.insert(id);
+        }
+    }
+    app.rates.admit_hold(caller, app.engine.now(), &ended)
+}
+
+/// The answer to whoever made a booking.
+pub(crate) fn created<'a>(app: &App, caller: &Caller, granted: &'a Granted) -> BookingBody<'a> {
+    let booking = booking_of(granted.grant());
+    if let Some(deadline) = booking.deadline() {
+        app.rates.note_hold(caller, booking.id, deadline);
+    }
+    shown(granted, Some(app.secret.hold_token(booking.id)))
+}
+
+/// A booking that was changed, as of its answer.
+pub(crate) fn shown(granted: &Granted, hold_token: Option<String>) -> BookingBody<'_> {
+    let as_of = AsOf { sequence: granted.answer.sequence, at: granted.answer.decided_at };
+    let booking = booking_of(granted.grant());
+    BookingBody::new(booking, kind_of(&granted.stock), &granted.stock, as_of, hold_token)
+}
+
+fn booking_of(grant: &Grant) -> &Booking {
+    match grant {
+        Grant::Booking(booking) => booking,
+        Grant::Moved(moved) => &moved.booking,
+        Grant::Inventory(_)
+        | Grant::Slot(_)
+        | Grant::SlotDeleted(_)
+        | Grant::Box(_)
+        | Grant::Tickets { .. }
+        | Grant::Done => unreachable!("commands on bookings are answered with a booking"),
+    }
+}
+
+impl NewBooking {
+    /// The inventory it is for.
+    pub(crate) fn inventory(&self, app: &App, caller: &Caller) -> Result<InventoryNumber, Problem> {
+        let (kind, id) = match (&self.event, &self.schedule, &self.shop) {
+            (Some(id), None, None) => (InventoryKind::Event, id),
+            (None, Some(id), None) => (InventoryKind::Schedule, id),
+            (None, None, Some(id)) => (InventoryKind::Shop, id),
+            _ => return Err(Problem::invalid("", "must name one of event, schedule and shop")),
+        };
+        find_inventory(&app.engine, &caller.tenant, kind, id).map_err(|_| inventory_not_found(kind, id))
+    }
+
+    /// The command that makes it.
+    pub(crate) async fn command(
+        &self,
+        app: &App,
+        caller: &Caller,
+        inventory: InventoryNumber,
+    ) -> Result<Book, Problem> {
+        let confirm = self.confirm.unwrap_or(false);
+        if confirm && !caller.may_take_money() {
+            return Err(Problem::forbidden("This key makes holds only."));
+        }
+        let want = self.want()?;
+        let contact = match &self.contact {
+            Some(contact) => Some(app.contacts.seal(&caller.tenant, &self.customer, contact).await?),
+            None => None,
+        };
+        let metadata = self.metadata.as_ref().map(|object| {
+            let bytes = serde_json::to_vec(object).expect("an object is plain data");
+            Arc::from(bytes)
+        });
+        Ok(Book {
+            id: match self.id {
+                Some(uuid) => BookingId::from_bytes(uuid.into_bytes()),
+                None => app.engine.new_booking_id(inventory),
+            },
+            customer: self.customer.as_str().into(),
+            contact,
+            want,
+            hold_ttl_seconds: self.hold_ttl_seconds,
+            confirm,
+            metadata,
+            redeem_code: app.engine.new_redeem_code(),
+        })
+    }
+
+    fn want(&self) -> Result<Want, Problem> {
+        if self.event.is_some() {
+            self.refuse_others(
+                "an event",
+                &[
+                    ("slot", self.slot.is_some()),
+                    ("tickets", self.tickets.is_some()),
+                    ("box", self.r#box.is_some()),
+                    ("quantity", self.quantity.is_some()),
+                ],
+            )?;
+            return self.want_of_event();
+        }
+        let of_event = [
+            ("seats", self.seats.is_some()),
+            ("best_available", self.best_available.is_some()),
+            ("areas", self.areas.is_some()),
+        ];
+        if self.schedule.is_some() {
+            self.refuse_others("a schedule", &of_event)?;
+            self.refuse_others("a schedule", &[("box", self.r#box.is_some())])?;
+            let slot = self.slot.as_ref().ok_or_else(|| Problem::invalid("/slot", "is missing"))?;
+            let slot = parse_slot(slot, "/slot")?;
+            let places = match (&self.tickets, self.quantity) {
+                (Some(_), Some(_)) => {
+                    return Err(Problem::invalid("/quantity", "must not stand beside tickets"));
+                }
+                (Some(tickets), None) => {
+                    Places::Tickets(tickets.iter().map(|ticket| ticket.as_str().into()).collect())
+                }
+                (None, Some(quantity)) => Places::Quantity(quantity),
+                (None, None) => return Err(Problem::invalid("/quantity", "is missing, and so are tickets")),
+            };
+            return Ok(Want::Slot { slot, places });
+        }
+        self.refuse_others("a shop", &of_event)?;
+        self.refuse_others("a shop", &[("slot", self.slot.is_some()), ("tickets", self.tickets.is_some())])?;
+        let id = self.r#box.as_ref().ok_or_else(|| Problem::invalid("/box", "is missing"))?;
+        let quantity = self.quantity.unwrap_or(1);
+        Ok(Want::Box { id: id.as_str().into(), quantity })
+    }
+
+    fn refuse_others(&self, kind: &str, fields: &[(&str, bool)]) -> Result<(), Problem> {
+        match fields.iter().find(|(_, given)| *given) {
+            Some((field, _)) => Err(Problem::invalid(&format!("/{field}"), format!("is not for {kind}"))),
+            None => Ok(()),
+        }
+    }
+
+    fn want_of_event(&self) -> Result<Want, Problem> {
+        let areas = self.areas.as_deref().unwrap_or_default();
+        let seats = match (&self.seats, &self.best_available) {
+            (Some(_), Some(_)) => {
+                return Err(Problem::invalid("/best_available", "must not stand beside seats"));
+            }
+            (Some(seats), None) => SeatWish::Named(named(seats, "/seats")?),
+            (None, Some(best)) => SeatWish::Best(best.wish()),
+            (None, None) if areas.is_empty() => {
+                return Err(Problem::invalid("", "must ask for seats, best_available or areas"));
+            }
+            (None, None) => SeatWish::None,
+        };
+        let areas =
+            areas.iter().map(|area| AreaWish { name: area.name.as_str().into(), quantity: area.quantity });
+        Ok(Want::Event { seats, areas: areas.collect() })
+    }
+}
+
+impl Best {
+    pub(crate) fn wish(&self) -> BestAvailable {
+        BestAvailable {
+            quantity: self.quantity,
+            section: self.section.clone(),
+            adjacent_required: self.adjacent == Adjacent::Required,
+        }
+    }
+}
+
+/// Seats by name; a name that is not `row-seat` is told by its place.
+pub(crate) fn named(sections: &[SeatsInSection], pointer: &str) -> Result<Vec<SectionSeats>, Problem> {
+    let section = |(index, of): (usize, &SeatsInSection)| {
+        let seats = parse_seats(&of.ids, &format!("{pointer}/{index}/ids"))?;
+        Ok(SectionSeats { section: of.section.clone(), seats })
+    };
+    sections.iter().enumerate().map(section).collect()
+}
+
+pub(crate) fn parse_seats(names: &[String], pointer: &str) -> Result<Vec<SeatName>, Problem> {
+    let seat = |(index, name): (usize, &String)| {
+        name.parse()
+            .map_err(|()| Problem::invalid(&format!("{pointer}/{index}"), "must be row-seat, like 4-12"))
+    };
+    names.iter().enumerate().map(seat).collect()
+}
+
+pub(crate) fn parse_slot(text: &str, pointer: &str) -> Result<boxoffice_core::time::SlotId, Problem> {
+    text.parse().map_err(|()| Problem::invalid(pointer, "must be a slot like 2026-12-01T09:00"))
+}

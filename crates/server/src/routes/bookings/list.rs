@@ -1,0 +1,135 @@
+//! `GET /v1/bookings`.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use boxoffice_core::booking::{Booking, Status};
+use boxoffice_core::ids::InventoryKind;
+use boxoffice_core::time::Timestamp;
+use boxoffice_engine::InventoryNumber;
+use serde::Deserialize;
+
+use super::{AsOf, BookingBody, BookingStatus, kind_of};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::ids::{find_inventory, parts_of};
+use crate::outer::json;
+use crate::page::{self, Page};
+use crate::problem::Problem;
+use crate::query::Query;
+
+/// Which bookings are wanted.
+#[derive(Debug, Clone, Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Wanted {
+    customer: Option<String>,
+    event: Option<String>,
+    schedule: Option<String>,
+    shop: Option<String>,
+    #[param(inline)]
+    status: Option<BookingStatus>,
+    limit: Option<usize>,
+    cursor: Option<String>,
+}
+
+/// Bookings are ordered by these, the newest first; within an inventory that is the order they were made in.
+type Place = (Timestamp, InventoryNumber, usize);
+
+/// Bookings looked at for one answer. Whoever filters out almost all of them gets a short page and a cursor.
+const LOOKED_AT_MAX: usize = 100_000;
+const READ_AT_ONCE: usize = 500;
+
+pub(crate) async fn list(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Query(wanted): Query<Wanted>,
+) -> Result<Response, Problem> {
+    caller.must_be_trusted()?;
+    let limit = page::limit(wanted.limit)?;
+    let mut before: Place = match &wanted.cursor {
+        Some(cursor) => {
+            let (at, number, place): (i64, u32, usize) = page::read_cursor(cursor)?;
+            (Timestamp(at), InventoryNumber(number), place)
+        }
+        None => (Timestamp(i64::MAX), InventoryNumber(u32::MAX), usize::MAX),
+    };
+    let inventories = inventories(&app, &caller, &wanted)?;
+    let fits = |booking: &Booking| {
+        caller.sees(booking)
+            && wanted.customer.as_deref().is_none_or(|customer| *booking.customer == *customer)
+            && wanted.status.is_none_or(|status| status == status_of(booking))
+    };
+    let mut found = Vec::new();
+    let mut looked_at = 0;
+    let mut more = true;
+    while more && found.len() < limit && looked_at < LOOKED_AT_MAX {
+        let mut next = Vec::new();
+        let mut unread = None;
+        for &number in &inventories {
+            let older = |place: usize, booking: &Booking| (booking.created_at, number, place) < before;
+            let page = app.engine.bookings_before(number, READ_AT_ONCE, older).await?;
+            let places = page.iter().map(|(place, booking)| (booking.created_at, number, *place));
+            // What lies before the last one read is not known yet: nothing older may be shown in this round.
+            if page.len() == READ_AT_ONCE {
+                unread = unread.max(places.clone().min());
+            }
+            next.extend(places.zip(page.iter().map(|(_, booking)| Arc::clone(booking))));
+        }
+        next.retain(|(place, _)| unread.is_none_or(|unread| *place >= unread));
+        next.sort_unstable_by_key(|(place, _)| std::cmp::Reverse(*place));
+        more = unread.is_some();
+        for (place, booking) in next {
+            if found.len() == limit {
+                more = true;
+                break;
+            }
+            looked_at += 1;
+            before = place;
+            if fits(&booking) {
+                found.push((place.1, booking));
+            }
+        }
+    }
+    let next_cursor = more.then(|| page::cursor(&(before.0.0, before.1.0, before.2)));
+    let mut views = Vec::with_capacity(found.len());
+    for (number, _) in &found {
+        views.push(app.engine.view(*number).await?);
+    }
+    let at = app.engine.now();
+    let items = found.iter().zip(&views).map(|((_, booking), stock)| {
+        BookingBody::new(booking, kind_of(stock), stock, AsOf { sequence: stock.sequence, at }, None)
+    });
+    Ok(json(StatusCode::OK, &Page { items: items.collect(), next_cursor }, false))
+}
+
+fn inventories(app: &App, caller: &Caller, wanted: &Wanted) -> Result<Vec<InventoryNumber>, Problem> {
+    let named = [
+        (InventoryKind::Event, &wanted.event),
+        (InventoryKind::Schedule, &wanted.schedule),
+        (InventoryKind::Shop, &wanted.shop),
+    ];
+    let mut named = named.iter().filter_map(|(kind, id)| id.as_ref().map(|id| (*kind, id)));
+    match (named.next(), named.next()) {
+        (Some(_), Some(_)) => Err(Problem::invalid("", "name at most one of event, schedule and shop")),
+        (Some((kind, id)), None) => Ok(vec![find_inventory(&app.engine, &caller.tenant, kind, id)?]),
+        (None, _) => {
+            let all = app.engine.inventories().into_iter();
+            let own =
+                all.filter(|one| parts_of(&one.name).is_some_and(|(tenant, ..)| tenant == &*caller.tenant));
+            Ok(own.map(|one| one.number).collect())
+        }
+    }
+}
+
+fn status_of(booking: &Booking) -> BookingStatus {
+    match booking.status {
+        Status::OnHold { .. } => BookingStatus::OnHold,
+        Status::Confirmed { .. } => BookingStatus::Confirmed,
+        Status::Redeemed { .. } => BookingStatus::Redeemed,
+        Status::Cancelled { .. } => BookingStatus::Cancelled,
+        Status::Expired { .. } => BookingStatus::Expired,
+    }
+}

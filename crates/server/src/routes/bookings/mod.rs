@@ -1,0 +1,59 @@
+//! `/v1/bookings`.
+
+mod body;
+pub(crate) mod cancel;
+pub(crate) mod confirm;
+pub(crate) mod create;
+pub(crate) mod extend;
+pub(crate) mod list;
+pub(crate) mod move_booking;
+pub(crate) mod redeem;
+pub(crate) mod show;
+pub(crate) mod stream;
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use axum::response::Response;
+use boxoffice_core::command::Action;
+use boxoffice_core::ids::BookingId;
+use boxoffice_core::outcome::Grant;
+use serde::Serialize;
+
+use crate::app::App;
+use crate::caller::{Caller, find_booking};
+use crate::idempotency::IdempotencyKey;
+use crate::outer::json;
+use crate::problem::Problem;
+use crate::submit::{Asked, Granted};
+
+pub(crate) use body::{AsOf, BookingBody, BookingStatus, kind_of};
+
+/// The booking after an action on it, as of its answer.
+pub(crate) fn acted(granted: &Granted) -> BookingBody<'_> {
+    let mut body = create::shown(granted, None);
+    if let Grant::Moved(moved) = granted.grant() {
+        body.price_difference = Some(moved.price_difference.0);
+    }
+    body
+}
+
+/// What names an action on a booking in the fingerprint of its request.
+pub(crate) fn operation(verb: &str, id: BookingId) -> String {
+    format!("{verb} {}", crate::ids::uuid(id))
+}
+
+/// Sends an action on a booking that the caller may act on.
+async fn act<T: Serialize>(
+    app: &Arc<App>,
+    caller: &Caller,
+    key: &IdempotencyKey,
+    (verb, id): (&str, BookingId),
+    request: &T,
+    action: Action,
+) -> Result<Response, Problem> {
+    let (inventory, _) = find_booking(app, caller, id).await?;
+    let operation = operation(verb, id);
+    let granted = Asked { app, caller, key, operation: &operation, request }.send(inventory, action).await?;
+    Ok(json(StatusCode::OK, &acted(&granted), granted.answer.replayed))
+}

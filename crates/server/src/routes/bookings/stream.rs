@@ -1,0 +1,87 @@
+//! `GET /v1/bookings/{id}/stream`.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Path, State};
+use axum::response::Response;
+use boxoffice_core::booking::{Booking, Status};
+use boxoffice_core::ids::BookingId;
+use boxoffice_engine::{InventoryNumber, Subscription, SubscriptionError};
+use futures_util::stream;
+
+use super::{AsOf, BookingBody, kind_of};
+use crate::app::App;
+use crate::caller::{Caller, find_booking};
+use crate::ids::booking_id;
+use crate::problem::Problem;
+use crate::stream::{Counted, HEARTBEAT_MESSAGE, event_stream, heartbeat, message};
+
+struct Watcher {
+    app: Arc<App>,
+    inventory: InventoryNumber,
+    id: BookingId,
+    subscription: Subscription,
+    /// The version that was sent last.
+    sent: Option<u32>,
+    ended: bool,
+    _counted: Counted,
+}
+
+pub(crate) async fn stream(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let id = booking_id(&id)?;
+    let (inventory, _) = find_booking(&app, &caller, id).await?;
+    let sequence = app.engine.view(inventory).await?.sequence;
+    let subscription = app.engine.subscribe(inventory, sequence).await?;
+    let watcher =
+        Watcher { app, inventory, id, subscription, sent: None, ended: false, _counted: Counted::new() };
+    let messages = stream::unfold(watcher, |mut watcher| async {
+        let message = watcher.next().await?;
+        Some((Ok::<Bytes, Infallible>(message), watcher))
+    });
+    Ok(event_stream(Body::from_stream(messages)))
+}
+
+impl Watcher {
+    async fn next(&mut self) -> Option<Bytes> {
+        if self.ended {
+            return None;
+        }
+        loop {
+            let (_, booking) = self.app.engine.booking(self.id).await.ok()??;
+            if self.sent != Some(booking.version) {
+                return self.show(&booking).await;
+            }
+            match tokio::time::timeout(heartbeat(), self.subscription.next()).await {
+                Err(_) => return Some(HEARTBEAT_MESSAGE),
+                Ok(Ok(_)) => {}
+                Ok(Err(SubscriptionError::Overloaded)) => tokio::time::sleep(heartbeat() / 15).await,
+                Ok(Err(SubscriptionError::Gone { .. })) => {
+                    let sequence = self.app.engine.view(self.inventory).await.ok()?.sequence;
+                    self.subscription = self.app.engine.subscribe(self.inventory, sequence).await.ok()?;
+                }
+                Ok(Err(
+                    SubscriptionError::Store(_) | SubscriptionError::Damaged(_) | SubscriptionError::Stopped,
+                )) => return None,
+            }
+        }
+    }
+
+    async fn show(&mut self, booking: &Booking) -> Option<Bytes> {
+        let stock = self.app.engine.view(self.inventory).await.ok()?;
+        let as_of = AsOf { sequence: stock.sequence, at: self.app.engine.now() };
+        let body = BookingBody::new(booking, kind_of(&stock), &stock, as_of, None);
+        let data = serde_json::to_vec(&body).expect("a booking is plain data");
+        self.sent = Some(booking.version);
+        self.ended = match booking.status {
+            Status::OnHold { .. } | Status::Confirmed { .. } => false,
+            Status::Redeemed { .. } | Status::Cancelled { .. } | Status::Expired { .. } => true,
+        };
+        Some(message("booking", Some(u64::from(booking.version)), &data))
+    }
+}

@@ -1,0 +1,34 @@
+//! `DELETE /v1/customers/{customer}/contact`.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use boxoffice_core::command::{Action, Command};
+use boxoffice_core::commands::ForgetContact;
+
+use crate::app::App;
+use crate::caller::Caller;
+use crate::ids::parts_of;
+use crate::problem::Problem;
+
+/// Erases how to reach a customer: first the key, which makes every copy unreadable, then the copies that are not history.
+pub(crate) async fn forget_contact(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Path(customer): Path<String>,
+) -> Result<StatusCode, Problem> {
+    caller.must_run_sales()?;
+    app.contacts.erase(&caller.tenant, &customer).await?;
+    let own = app.engine.inventories().into_iter();
+    let own = own.filter(|one| parts_of(&one.name).is_some_and(|(tenant, ..)| tenant == &*caller.tenant));
+    let customer: Arc<str> = customer.into();
+    let commands = own.map(|one| {
+        let action = Action::ForgetContact(ForgetContact { customer: Arc::clone(&customer) });
+        (one.number, Command { by: caller.actor, idempotency: None, action })
+    });
+    for answer in app.engine.submit_all(commands.collect()).await {
+        answer?;
+    }
+    Ok(StatusCode::NO_CONTENT)
+}

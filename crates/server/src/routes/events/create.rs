@@ -1,0 +1,150 @@
+//! `POST /v1/events`.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use boxoffice_core::command::Action;
+use boxoffice_core::commands::CreateEvent;
+use boxoffice_core::event::{AreaPlan, SectionPlan, SubsectionPlan};
+use boxoffice_core::money::Money;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{KIND, changed};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::idempotency::IdempotencyKey;
+use crate::ids::inventory_name;
+use crate::input::Input;
+use crate::problem::Problem;
+use crate::routes::bookings::create::parse_seats;
+use crate::routes::new_id;
+use crate::rules::{RulesInput, SalesBody, currency};
+use crate::submit::Asked;
+use crate::time::Moment;
+
+/// A show with seated sections, standing areas, or both.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewEvent {
+    /// Made up if nothing is said.
+    #[serde(default)]
+    #[schema(pattern = "^[a-z0-9][a-z0-9-]{0,62}$", example = "gala")]
+    id: Option<String>,
+    #[schema(min_length = 1, max_length = 200, example = "Summer Gala")]
+    name: String,
+    #[schema(pattern = "^[A-Z]{3}$", example = "TWD")]
+    currency: String,
+    #[serde(default)]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    starts_at: Option<Moment>,
+    #[serde(default)]
+    sales: Option<SalesBody>,
+    #[serde(default)]
+    rules: Option<RulesInput>,
+    /// In the order best available tries them.
+    #[serde(default)]
+    sections: Option<Vec<NewSection>>,
+    #[serde(default)]
+    areas: Option<Vec<NewArea>>,
+}
+
+/// A section: what costs the same.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct NewSection {
+    #[schema(example = "A")]
+    name: String,
+    /// Of one seat, in minor units.
+    #[schema(minimum = 0)]
+    price: i64,
+    subsections: Vec<NewSubsection>,
+}
+
+/// A rectangle of seats.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct NewSubsection {
+    #[schema(minimum = 1, example = 1)]
+    number: u16,
+    #[schema(minimum = 1, maximum = 1000, example = 25)]
+    rows: u16,
+    #[schema(minimum = 1, maximum = 1000, example = 20)]
+    cols: u16,
+    /// House seats.
+    #[serde(default)]
+    blocked: Option<Vec<String>>,
+}
+
+/// A standing area.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct NewArea {
+    #[schema(example = "standing")]
+    name: String,
+    /// Of one place, in minor units.
+    #[schema(minimum = 0)]
+    price: i64,
+    #[schema(minimum = 1)]
+    capacity: u32,
+}
+
+pub(crate) async fn create(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    key: IdempotencyKey,
+    Input(request): Input<NewEvent>,
+) -> Result<Response, Problem> {
+    caller.must_be_admin()?;
+    let id = new_id(&app, &caller, KIND, request.id.as_ref(), &key);
+    let name = inventory_name(&caller.tenant, KIND, &id);
+    let action = request.action(id)?;
+    let asked = Asked { app: &app, caller: &caller, key: &key, operation: "create event", request: &request };
+    let granted = asked.create(&name, action).await?;
+    Ok(changed(StatusCode::CREATED, &granted))
+}
+
+impl NewEvent {
+    fn action(&self, id: String) -> Result<Action, Problem> {
+        let sections = self.sections.as_deref().unwrap_or_default().iter().enumerate();
+        let sections = sections.map(|(index, section)| section.plan(&format!("/sections/{index}")));
+        let areas = self.areas.as_deref().unwrap_or_default().iter();
+        Ok(Action::CreateEvent(Box::new(CreateEvent {
+            id,
+            name: self.name.clone(),
+            currency: currency(&self.currency)?,
+            starts_at: self.starts_at.map(|moment| moment.0),
+            sales: self.sales.unwrap_or_default().window(),
+            rules: self.rules.as_ref().map(RulesInput::patch).unwrap_or_default(),
+            sections: sections.collect::<Result<_, _>>()?,
+            areas: areas.map(NewArea::plan).collect(),
+        })))
+    }
+}
+
+impl NewSection {
+    fn plan(&self, pointer: &str) -> Result<SectionPlan, Problem> {
+        let subsections = self.subsections.iter().enumerate().map(|(index, subsection)| {
+            let names = subsection.blocked.as_deref().unwrap_or_default();
+            Ok(SubsectionPlan {
+                number: subsection.number,
+                rows: subsection.rows,
+                cols: subsection.cols,
+                blocked: parse_seats(names, &format!("{pointer}/subsections/{index}/blocked"))?,
+            })
+        });
+        Ok(SectionPlan {
+            name: self.name.clone(),
+            price: Money(self.price),
+            subsections: subsections.collect::<Result<_, Problem>>()?,
+        })
+    }
+}
+
+impl NewArea {
+    fn plan(&self) -> AreaPlan {
+        AreaPlan { name: self.name.clone(), price: Money(self.price), capacity: self.capacity }
+    }
+}

@@ -1,0 +1,75 @@
+//! `PATCH /v1/events/{id}`.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use boxoffice_core::command::Action;
+use boxoffice_core::commands::PatchEvent;
+use boxoffice_core::money::Money;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{KIND, changed};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::idempotency::IdempotencyKey;
+use crate::ids::find_inventory;
+use crate::input::Input;
+use crate::problem::Problem;
+use crate::rules::{RulesInput, SalesBody, StatusWord, terms_patch};
+use crate::submit::Asked;
+
+/// What is to be different about an event. What is not named stays.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EventPatch {
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    status: Option<StatusWord>,
+    #[serde(default)]
+    sales: Option<SalesBody>,
+    #[serde(default)]
+    rules: Option<RulesInput>,
+    /// New prices, for bookings from now on.
+    #[serde(default)]
+    sections: Option<Vec<NewPrice>>,
+    #[serde(default)]
+    areas: Option<Vec<NewPrice>>,
+}
+
+/// The price of a section or area.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct NewPrice {
+    name: String,
+    #[schema(minimum = 0)]
+    price: i64,
+}
+
+pub(crate) async fn patch(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    key: IdempotencyKey,
+    Path(id): Path<String>,
+    Input(request): Input<EventPatch>,
+) -> Result<Response, Problem> {
+    caller.must_be_admin()?;
+    let number = find_inventory(&app.engine, &caller.tenant, KIND, &id)?;
+    let terms = terms_patch(request.name.as_ref(), request.status, request.sales, request.rules.as_ref());
+    let action = Action::PatchEvent(Box::new(PatchEvent {
+        terms,
+        section_prices: prices(request.sections.as_deref()),
+        area_prices: prices(request.areas.as_deref()),
+    }));
+    let asked = Asked { app: &app, caller: &caller, key: &key, operation: "patch event", request: &request };
+    let granted = asked.send(number, action).await?;
+    Ok(changed(StatusCode::OK, &granted))
+}
+
+fn prices(given: Option<&[NewPrice]>) -> Vec<(String, Money)> {
+    let given = given.unwrap_or_default().iter();
+    given.map(|price| (price.name.clone(), Money(price.price))).collect()
+}

@@ -1,0 +1,74 @@
+//! The routes, in folders that mirror their addresses.
+
+pub(crate) mod batch;
+pub(crate) mod bookings;
+pub(crate) mod customers;
+pub(crate) mod events;
+pub(crate) mod health;
+pub(crate) mod schedules;
+pub(crate) mod shops;
+
+use std::sync::Arc;
+
+use boxoffice_core::ids::InventoryKind;
+use boxoffice_engine::InventoryNumber;
+use boxoffice_engine::view::StockView;
+use serde::Deserialize;
+
+use crate::app::App;
+use crate::caller::Caller;
+use crate::idempotency::IdempotencyKey;
+use crate::ids::{MADE_ID_CHARACTERS, kind_word, parts_of, readable};
+use crate::page;
+use crate::problem::Problem;
+
+/// Which page of a list is wanted.
+#[derive(Debug, Clone, Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct PageWanted {
+    limit: Option<usize>,
+    cursor: Option<String>,
+}
+
+/// The id of a new inventory: as the caller says, or made from the idempotency key, so that a retry finds it.
+pub(crate) fn new_id(
+    app: &App,
+    caller: &Caller,
+    kind: InventoryKind,
+    given: Option<&String>,
+    key: &IdempotencyKey,
+) -> String {
+    let seed = match (given, &key.0) {
+        (Some(id), _) => return id.clone(),
+        (None, Some(key)) => app.secret.derive(kind_word(kind), &[caller.tenant.as_bytes(), key.as_bytes()]),
+        (None, None) => rand::random(),
+    };
+    readable(&seed, MADE_ID_CHARACTERS)
+}
+
+/// A page of a tenant's inventories of one kind, in the order they were created, and where the next one begins.
+pub(crate) async fn inventories(
+    app: &App,
+    caller: &Caller,
+    kind: InventoryKind,
+    wanted: &PageWanted,
+) -> Result<(Vec<Arc<StockView>>, Option<String>), Problem> {
+    let limit = page::limit(wanted.limit)?;
+    let after = match &wanted.cursor {
+        Some(cursor) => Some(InventoryNumber(page::read_cursor(cursor)?)),
+        None => None,
+    };
+    let of_kind =
+        |name: &str| parts_of(name).is_some_and(|(tenant, of, _)| tenant == &*caller.tenant && of == kind);
+    let mut listed = app.engine.inventories();
+    listed.retain(|one| after.is_none_or(|after| one.number > after) && of_kind(&one.name));
+    let more = listed.len() > limit;
+    listed.truncate(limit);
+    let next_cursor = listed.last().filter(|_| more).map(|last| page::cursor(&last.number.0));
+    let mut views = Vec::with_capacity(listed.len());
+    for one in listed {
+        views.push(app.engine.view(one.number).await?);
+    }
+    Ok((views, next_cursor))
+}

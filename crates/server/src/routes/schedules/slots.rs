@@ -1,0 +1,194 @@
+//! `/v1/schedules/{id}/slots`.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use boxoffice_core::command::Action;
+use boxoffice_core::commands::{AddSlot, DeleteSlot, PatchSlot};
+use boxoffice_core::money::Money;
+use boxoffice_core::outcome::Grant;
+use boxoffice_core::schedule::{Slot, Window};
+use boxoffice_core::time::{Date, Minute, SlotId};
+use boxoffice_engine::view::ScheduleView;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::body::SlotBody;
+use super::{KIND, find, schedule_of};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::idempotency::IdempotencyKey;
+use crate::ids::find_inventory;
+use crate::input::Input;
+use crate::outer::json;
+use crate::page::{self, Page};
+use crate::problem::Problem;
+use crate::query::Query;
+use crate::routes::bookings::create::parse_slot;
+use crate::submit::{Asked, Granted};
+use crate::time::{Clock, Day};
+
+/// Which slots are wanted: of all days between two, both included.
+#[derive(Debug, Clone, Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Wanted {
+    #[param(value_type = Option<String>, example = "2026-12-01")]
+    pub(super) from: Option<Day>,
+    #[param(value_type = Option<String>, example = "2026-12-31")]
+    pub(super) to: Option<Day>,
+    limit: Option<usize>,
+    cursor: Option<String>,
+}
+
+/// The slots of all days between two, both included, in order of time.
+pub(super) fn between(
+    schedule: &ScheduleView,
+    from: Option<Day>,
+    to: Option<Day>,
+) -> Result<impl Iterator<Item = (SlotId, &Slot)>, Problem> {
+    if from.zip(to).is_some_and(|(from, to)| to < from) {
+        return Err(Problem::invalid("/to", "must not be before from"));
+    }
+    let first = SlotId { date: from.map_or(Date(i32::MIN), |day| day.0), start: Minute(0) };
+    let last = SlotId { date: to.map_or(Date(i32::MAX), |day| day.0), start: Minute(u16::MAX) };
+    Ok(schedule.slots.range(first..=last).map(|(id, slot)| (*id, slot)))
+}
+
+pub(crate) async fn list(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Query(wanted): Query<Wanted>,
+) -> Result<Response, Problem> {
+    let stock = find(&app, &caller, &id).await?;
+    // A named range is answered whole unless a limit is asked for: calendars show months.
+    let limit = match wanted.limit {
+        None if wanted.from.is_some() && wanted.to.is_some() => usize::MAX,
+        given => page::limit(given)?,
+    };
+    let after = match &wanted.cursor {
+        Some(cursor) => Some(page::read_cursor::<SlotId>(cursor)?),
+        None => None,
+    };
+    let slots = between(schedule_of(&stock, &id)?, wanted.from, wanted.to)?;
+    let mut slots = slots.filter(|(slot, _)| after.is_none_or(|after| *slot > after));
+    let now = app.engine.now();
+    let mut items = Vec::new();
+    let mut last = None;
+    for (slot, properties) in slots.by_ref().take(limit) {
+        items.push(SlotBody::new(slot, properties, now));
+        last = Some(slot);
+    }
+    let next_cursor = slots.next().and(last).map(|last| page::cursor(&last));
+    Ok(json(StatusCode::OK, &Page { items, next_cursor }, false))
+}
+
+/// A slot beside those that the pattern makes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewSlot {
+    #[schema(value_type = String, example = "2026-12-01")]
+    date: Day,
+    #[schema(value_type = String, example = "18:00")]
+    start: Clock,
+    #[schema(value_type = String, example = "20:00")]
+    end: Clock,
+    #[schema(minimum = 1)]
+    capacity: u32,
+    #[serde(default)]
+    #[schema(minimum = 0)]
+    price: Option<i64>,
+}
+
+pub(crate) async fn add(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    key: IdempotencyKey,
+    Path(id): Path<String>,
+    Input(request): Input<NewSlot>,
+) -> Result<Response, Problem> {
+    let window = Window {
+        start: request.start.0,
+        end: request.end.0,
+        capacity: request.capacity,
+        price: Money(request.price.unwrap_or(0)),
+    };
+    let action = Action::AddSlot(AddSlot { date: request.date.0, window });
+    let granted = send(&app, &caller, &key, &id, ("add slot", &request), action).await?;
+    Ok(answered(StatusCode::CREATED, &granted))
+}
+
+/// What is to be different about a slot.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SlotPatch {
+    #[serde(default)]
+    status: Option<SlotWord>,
+    #[serde(default)]
+    #[schema(minimum = 1)]
+    total_capacity: Option<u32>,
+}
+
+/// Whether the operator lets a slot or box sell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(crate) enum SlotWord {
+    Active,
+    Closed,
+}
+
+pub(crate) async fn patch(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    key: IdempotencyKey,
+    Path((id, slot)): Path<(String, String)>,
+    Input(request): Input<SlotPatch>,
+) -> Result<Response, Problem> {
+    let slot = find_slot(&slot)?;
+    let closed = request.status.map(|word| word == SlotWord::Closed);
+    let action = Action::PatchSlot(PatchSlot { slot, closed, capacity: request.total_capacity });
+    let operation = format!("patch slot {slot}");
+    let granted = send(&app, &caller, &key, &id, (&operation, &request), action).await?;
+    Ok(answered(StatusCode::OK, &granted))
+}
+
+pub(crate) async fn delete(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    key: IdempotencyKey,
+    Path((id, slot)): Path<(String, String)>,
+) -> Result<Response, Problem> {
+    let slot = find_slot(&slot)?;
+    let operation = format!("delete slot {slot}");
+    let action = Action::DeleteSlot(DeleteSlot { slot });
+    send(&app, &caller, &key, &id, (&operation, &()), action).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// A slot's id from the path. What is not one cannot name a slot.
+fn find_slot(text: &str) -> Result<SlotId, Problem> {
+    parse_slot(text, "").map_err(|_| Problem::not_found("SLOT_NOT_FOUND", "There is no such slot."))
+}
+
+async fn send<T: Serialize>(
+    app: &App,
+    caller: &Caller,
+    key: &IdempotencyKey,
+    id: &str,
+    (operation, request): (&str, &T),
+    action: Action,
+) -> Result<Granted, Problem> {
+    caller.must_run_sales()?;
+    let number = find_inventory(&app.engine, &caller.tenant, KIND, id)?;
+    Asked { app, caller, key, operation, request }.send(number, action).await
+}
+
+fn answered(status: StatusCode, granted: &Granted) -> Response {
+    let Grant::Slot(slot) = granted.grant() else { unreachable!("answered with the slot") };
+    let mut body = SlotBody::new(slot.0, &slot.1, granted.answer.decided_at);
+    body.sequence = Some(granted.answer.sequence);
+    json(status, &body, granted.answer.replayed)
+}

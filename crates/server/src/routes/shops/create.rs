@@ -1,0 +1,65 @@
+//! `POST /v1/shops`.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use boxoffice_core::command::Action;
+use boxoffice_core::commands::CreateShop;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{KIND, changed};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::idempotency::IdempotencyKey;
+use crate::ids::inventory_name;
+use crate::input::Input;
+use crate::problem::Problem;
+use crate::routes::new_id;
+use crate::rules::{RulesInput, SalesBody, currency};
+use crate::submit::Asked;
+
+/// A merchant whose boxes are picked up.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewShop {
+    /// Made up if nothing is said.
+    #[serde(default)]
+    #[schema(pattern = "^[a-z0-9][a-z0-9-]{0,62}$", example = "bakery")]
+    id: Option<String>,
+    #[schema(min_length = 1, max_length = 200, example = "Bakery")]
+    name: String,
+    /// An IANA name.
+    #[schema(example = "Asia/Taipei")]
+    timezone: String,
+    #[schema(pattern = "^[A-Z]{3}$", example = "TWD")]
+    currency: String,
+    #[serde(default)]
+    sales: Option<SalesBody>,
+    #[serde(default)]
+    rules: Option<RulesInput>,
+}
+
+pub(crate) async fn create(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    key: IdempotencyKey,
+    Input(request): Input<NewShop>,
+) -> Result<Response, Problem> {
+    caller.must_be_admin()?;
+    let id = new_id(&app, &caller, KIND, request.id.as_ref(), &key);
+    let name = inventory_name(&caller.tenant, KIND, &id);
+    let action = Action::CreateShop(Box::new(CreateShop {
+        id,
+        name: request.name.clone(),
+        timezone: request.timezone.clone(),
+        currency: currency(&request.currency)?,
+        sales: request.sales.unwrap_or_default().window(),
+        rules: request.rules.as_ref().map(RulesInput::patch).unwrap_or_default(),
+    }));
+    let asked = Asked { app: &app, caller: &caller, key: &key, operation: "create shop", request: &request };
+    let granted = asked.create(&name, action).await?;
+    Ok(changed(StatusCode::CREATED, &granted))
+}

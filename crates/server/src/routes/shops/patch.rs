@@ -1,0 +1,51 @@
+//! `PATCH /v1/shops/{id}`.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use boxoffice_core::command::Action;
+use boxoffice_core::commands::PatchShop;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{KIND, changed};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::idempotency::IdempotencyKey;
+use crate::ids::find_inventory;
+use crate::input::Input;
+use crate::problem::Problem;
+use crate::rules::{RulesInput, SalesBody, StatusWord, terms_patch};
+use crate::submit::Asked;
+
+/// What is to be different about a shop. What is not named stays.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ShopPatch {
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    status: Option<StatusWord>,
+    #[serde(default)]
+    sales: Option<SalesBody>,
+    #[serde(default)]
+    rules: Option<RulesInput>,
+}
+
+pub(crate) async fn patch(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    key: IdempotencyKey,
+    Path(id): Path<String>,
+    Input(request): Input<ShopPatch>,
+) -> Result<Response, Problem> {
+    caller.must_be_admin()?;
+    let number = find_inventory(&app.engine, &caller.tenant, KIND, &id)?;
+    let terms = terms_patch(request.name.as_ref(), request.status, request.sales, request.rules.as_ref());
+    let action = Action::PatchShop(Box::new(PatchShop { terms }));
+    let asked = Asked { app: &app, caller: &caller, key: &key, operation: "patch shop", request: &request };
+    let granted = asked.send(number, action).await?;
+    Ok(changed(StatusCode::OK, &granted))
+}

@@ -1,0 +1,216 @@
+//! The terms of inventories as the API writes them.
+
+use boxoffice_core::money::Currency;
+use boxoffice_core::rules::{
+    InventoryStatus, LatePayment, Orphans, Prefer, Rules, RulesPatch, SalesWindow, TermsPatch, TicketRule,
+};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::input::nullable;
+use crate::problem::Problem;
+use crate::routes::bookings::confirm::IfExpired;
+use crate::time::Moment;
+
+/// The rules of an inventory; what is not named stays as it is, or as its kind has it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RulesInput {
+    #[serde(default)]
+    #[schema(minimum = 1, maximum = 86400)]
+    hold_ttl_seconds: Option<u32>,
+    #[serde(default)]
+    #[schema(minimum = 1, maximum = 86400)]
+    max_hold_seconds: Option<u32>,
+    #[serde(default)]
+    #[schema(minimum = 1, maximum = 1000)]
+    max_units_per_booking: Option<u32>,
+    /// `null`: no limit.
+    #[serde(default, deserialize_with = "nullable")]
+    #[schema(value_type = Option<u32>)]
+    max_units_per_customer: Option<Option<u32>>,
+    /// `null`: no limit.
+    #[serde(default, deserialize_with = "nullable")]
+    #[schema(value_type = Option<u32>)]
+    max_active_bookings_per_customer: Option<Option<u32>>,
+    #[serde(default)]
+    orphans: Option<OrphansWord>,
+    #[serde(default)]
+    prefer: Option<PreferWord>,
+    #[serde(default)]
+    late_payment: Option<IfExpired>,
+    #[serde(default)]
+    tickets: Option<TicketsWord>,
+    #[serde(default)]
+    require_idempotency_key: Option<bool>,
+}
+
+/// The rules of an inventory.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct RulesBody {
+    hold_ttl_seconds: u32,
+    max_hold_seconds: u32,
+    max_units_per_booking: u32,
+    #[schema(required)]
+    max_units_per_customer: Option<u32>,
+    #[schema(required)]
+    max_active_bookings_per_customer: Option<u32>,
+    orphans: OrphansWord,
+    prefer: PreferWord,
+    late_payment: IfExpired,
+    tickets: TicketsWord,
+    require_idempotency_key: bool,
+}
+
+/// What to do about single seats left between taken ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum OrphansWord {
+    Allow,
+    Avoid,
+    Forbid,
+}
+
+/// Which run of a row is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum PreferWord {
+    Front,
+    Center,
+}
+
+/// Which tickets may book.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum TicketsWord {
+    Any,
+    Registered,
+}
+
+/// When bookings can be made; open at both ends if nothing is said.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SalesBody {
+    #[serde(default)]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    opens_at: Option<Moment>,
+    #[serde(default)]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    closes_at: Option<Moment>,
+}
+
+/// Whether the operator lets the inventory sell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum StatusWord {
+    Open,
+    Closed,
+}
+
+impl RulesInput {
+    pub(crate) fn patch(&self) -> RulesPatch {
+        RulesPatch {
+            hold_ttl_seconds: self.hold_ttl_seconds,
+            max_hold_seconds: self.max_hold_seconds,
+            max_units_per_booking: self.max_units_per_booking,
+            max_units_per_customer: self.max_units_per_customer,
+            max_active_bookings_per_customer: self.max_active_bookings_per_customer,
+            orphans: self.orphans.map(|word| match word {
+                OrphansWord::Allow => Orphans::Allow,
+                OrphansWord::Avoid => Orphans::Avoid,
+                OrphansWord::Forbid => Orphans::Forbid,
+            }),
+            prefer: self.prefer.map(|word| match word {
+                PreferWord::Front => Prefer::Front,
+                PreferWord::Center => Prefer::Center,
+            }),
+            late_payment: self.late_payment.map(IfExpired::rule),
+            tickets: self.tickets.map(|word| match word {
+                TicketsWord::Any => TicketRule::Any,
+                TicketsWord::Registered => TicketRule::Registered,
+            }),
+            require_idempotency_key: self.require_idempotency_key,
+        }
+    }
+}
+
+impl RulesBody {
+    pub(crate) fn of(rules: &Rules) -> RulesBody {
+        RulesBody {
+            hold_ttl_seconds: rules.hold_ttl_seconds,
+            max_hold_seconds: rules.max_hold_seconds,
+            max_units_per_booking: rules.max_units_per_booking,
+            max_units_per_customer: rules.max_units_per_customer,
+            max_active_bookings_per_customer: rules.max_active_bookings_per_customer,
+            orphans: match rules.orphans {
+                Orphans::Allow => OrphansWord::Allow,
+                Orphans::Avoid => OrphansWord::Avoid,
+                Orphans::Forbid => OrphansWord::Forbid,
+            },
+            prefer: match rules.prefer {
+                Prefer::Front => PreferWord::Front,
+                Prefer::Center => PreferWord::Center,
+            },
+            late_payment: late_payment(rules.late_payment),
+            tickets: match rules.tickets {
+                TicketRule::Any => TicketsWord::Any,
+                TicketRule::Registered => TicketsWord::Registered,
+            },
+            require_idempotency_key: rules.require_idempotency_key,
+        }
+    }
+}
+
+fn late_payment(rule: LatePayment) -> IfExpired {
+    IfExpired::of(rule)
+}
+
+impl SalesBody {
+    pub(crate) fn window(self) -> SalesWindow {
+        SalesWindow {
+            opens_at: self.opens_at.map(|moment| moment.0),
+            closes_at: self.closes_at.map(|moment| moment.0),
+        }
+    }
+
+    pub(crate) fn of(window: SalesWindow) -> SalesBody {
+        SalesBody { opens_at: window.opens_at.map(Moment), closes_at: window.closes_at.map(Moment) }
+    }
+}
+
+impl StatusWord {
+    pub(crate) fn of(status: InventoryStatus) -> StatusWord {
+        match status {
+            InventoryStatus::Open => StatusWord::Open,
+            InventoryStatus::Closed => StatusWord::Closed,
+        }
+    }
+
+    pub(crate) fn status(self) -> InventoryStatus {
+        match self {
+            StatusWord::Open => InventoryStatus::Open,
+            StatusWord::Closed => InventoryStatus::Closed,
+        }
+    }
+}
+
+/// What all three kinds of PATCH have in common.
+pub(crate) fn terms_patch(
+    name: Option<&String>,
+    status: Option<StatusWord>,
+    sales: Option<SalesBody>,
+    rules: Option<&RulesInput>,
+) -> TermsPatch {
+    TermsPatch {
+        name: name.cloned(),
+        status: status.map(StatusWord::status),
+        sales: sales.map(SalesBody::window),
+        rules: rules.map(RulesInput::patch).unwrap_or_default(),
+    }
+}
+
+/// A currency's code.
+pub(crate) fn currency(text: &str) -> Result<Currency, Problem> {
+    let code = text.as_bytes().try_into().ok().filter(|code: &[u8; 3]| code.is_ascii());
+    code.map(Currency).ok_or_else(|| Problem::invalid("/currency", "must be three capital letters, like TWD"))
+}

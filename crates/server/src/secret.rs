@@ -1,0 +1,48 @@
+//! What is derived instead of stored: hold tokens and made-up ids, from one secret of the store.
+
+use boxoffice_core::ids::BookingId;
+use boxoffice_engine::{Engine, SubmitError};
+
+use crate::ids::readable;
+use crate::problem::Problem;
+
+/// The store's secret. Whoever has it can act on every hold.
+pub(crate) struct Secret([u8; 32]);
+
+const DOCUMENT: &str = "setting/secret";
+const TOKEN_CHARACTERS: usize = 26;
+
+impl Secret {
+    /// Reads the secret, or makes one for a new store.
+    pub(crate) fn load(engine: &Engine) -> Result<Secret, Problem> {
+        if let Some((_, contents)) = engine.documents(DOCUMENT)?.pop() {
+            let bytes = contents.try_into().map_err(|_| {
+                Problem::from(SubmitError::Damaged("the store's secret is not 32 bytes".into()))
+            })?;
+            return Ok(Secret(bytes));
+        }
+        let bytes: [u8; 32] = rand::random();
+        engine.write_documents(&[(DOCUMENT.to_owned(), Some(bytes.to_vec()))])?;
+        Ok(Secret(bytes))
+    }
+
+    /// Lets whoever made a hold act on it.
+    pub(crate) fn hold_token(&self, booking: BookingId) -> String {
+        format!("ht_{}", readable(&self.derive("hold token", &[&booking.to_bytes()]), TOKEN_CHARACTERS))
+    }
+
+    /// Whether a token is a booking's; takes the same time for every wrong one.
+    pub(crate) fn is_hold_token(&self, booking: BookingId, token: &str) -> bool {
+        blake3::hash(self.hold_token(booking).as_bytes()) == blake3::hash(token.as_bytes())
+    }
+
+    /// Bytes that only this store can make, the same ones for the same parts.
+    pub(crate) fn derive(&self, purpose: &str, parts: &[&[u8]]) -> [u8; 32] {
+        let mut hasher = blake3::Hasher::new_keyed(&self.0);
+        for part in std::iter::once(purpose.as_bytes()).chain(parts.iter().copied()) {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+        *hasher.finalize().as_bytes()
+    }
+}

@@ -1,0 +1,107 @@
+//! The way from a handler to the engine and back.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use boxoffice_core::command::{Action, Command};
+use boxoffice_core::ids::BookingId;
+use boxoffice_core::outcome::Grant;
+use boxoffice_engine::view::StockView;
+use boxoffice_engine::{Answer, InventoryNumber};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::answer;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::idempotency::IdempotencyKey;
+use crate::keys::Role;
+use crate::problem::Problem;
+
+/// A request on its way: who sends it, under which key, and what it is, for the fingerprint.
+pub(crate) struct Asked<'a, T> {
+    pub(crate) app: &'a App,
+    pub(crate) caller: &'a Caller,
+    pub(crate) key: &'a IdempotencyKey,
+    /// Names what is asked, and of what.
+    pub(crate) operation: &'a str,
+    /// As it was understood.
+    pub(crate) request: &'a T,
+}
+
+/// What was granted, durable and published.
+pub(crate) struct Granted {
+    pub(crate) answer: Answer,
+    pub(crate) stock: Arc<StockView>,
+}
+
+impl Granted {
+    pub(crate) fn grant(&self) -> &Grant {
+        match &self.answer.outcome {
+            boxoffice_core::outcome::Outcome::Granted(grant) => grant,
+            boxoffice_core::outcome::Outcome::Refused(_) => unreachable!("refusals became problems"),
+        }
+    }
+}
+
+impl<T: Serialize> Asked<'_, T> {
+    /// The command that asks for an action.
+    pub(crate) fn command(&self, action: Action) -> Command {
+        let idempotency = self.key.for_request(self.app, self.caller, self.operation, self.request);
+        Command { by: self.caller.actor, idempotency, action }
+    }
+
+    /// Sends an action to an inventory and waits for its durable answer.
+    pub(crate) async fn send(&self, inventory: InventoryNumber, action: Action) -> Result<Granted, Problem> {
+        let answer = self.app.engine.submit(inventory, self.command(action)).await?;
+        self.understand(inventory, answer).await
+    }
+
+    /// Sends an action that creates the inventory of a name.
+    pub(crate) async fn create(&self, name: &str, action: Action) -> Result<Granted, Problem> {
+        let answer = self.app.engine.submit_to(name, self.command(action)).await?;
+        match self.app.engine.number(name) {
+            Some(inventory) => self.understand(inventory, answer).await,
+            // Refused, and so not made.
+            None => match answer::granted(&answer, None, self.caller) {
+                Err(problem) => Err(problem),
+                Ok(_) => unreachable!("what was created has a number"),
+            },
+        }
+    }
+
+    /// Turns refusals into problems.
+    pub(crate) async fn understand(
+        &self,
+        inventory: InventoryNumber,
+        answer: Answer,
+    ) -> Result<Granted, Problem> {
+        let stock = self.app.engine.view(inventory).await?;
+        match answer::granted(&answer, Some(&stock), self.caller) {
+            Ok(_) => Ok(Granted { answer, stock }),
+            Err(mut problem) => {
+                self.hide_others_booking(&mut problem).await?;
+                let remembered =
+                    matches!(problem.status, StatusCode::NOT_FOUND | StatusCode::CONFLICT | StatusCode::GONE);
+                if remembered {
+                    problem.answer_id = self.key.answer_id(self.app, self.caller);
+                }
+                Err(problem)
+            }
+        }
+    }
+
+    /// A customer's other booking is named only to those who may see it.
+    async fn hide_others_booking(&self, problem: &mut Problem) -> Result<(), Problem> {
+        if self.caller.role != Role::Seller {
+            return Ok(());
+        }
+        let Some(named) = problem.more.get("booking").and_then(Value::as_str) else { return Ok(()) };
+        let id = BookingId::from_bytes(uuid::Uuid::try_parse(named).expect("we wrote it").into_bytes());
+        let found = self.app.engine.booking(id).await?;
+        if !found.is_some_and(|(_, booking)| self.caller.sees(&booking)) {
+            problem.more.insert("booking".to_owned(), Value::Null);
+        }
+        Ok(())
+    }
+}

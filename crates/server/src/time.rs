@@ -1,0 +1,143 @@
+//! Moments and dates as the API writes them.
+
+use boxoffice_core::time::{Date, Minute, SlotId, Timestamp};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+/// A moment: RFC 3339 in UTC with milliseconds, such as `2025-12-01T09:00:00.000Z`. Other offsets are understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Moment(pub(crate) Timestamp);
+
+impl std::fmt::Display for Moment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        const DAY_MS: i64 = 86_400_000;
+        let days = i32::try_from(self.0.0.div_euclid(DAY_MS)).unwrap_or(i32::MAX);
+        let ms = self.0.0.rem_euclid(DAY_MS);
+        let (hour, minute, second) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1_000 % 60);
+        write!(f, "{}T{hour:02}:{minute:02}:{second:02}.{:03}Z", Date(days), ms % 1_000)
+    }
+}
+
+impl std::str::FromStr for Moment {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Moment, &'static str> {
+        const EXPECTED: &str = "must be a time like 2026-12-24T19:00:00Z";
+        // An annotated zone (`[Asia/Taipei]`) is not RFC 3339.
+        if text.contains('[') {
+            return Err(EXPECTED);
+        }
+        let time: jiff::Timestamp = text.parse().map_err(|_| EXPECTED)?;
+        Ok(Moment(Timestamp(time.as_millisecond())))
+    }
+}
+
+impl Serialize for Moment {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Moment {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Moment, D::Error> {
+        parsed(deserializer)
+    }
+}
+
+/// A local date such as `2026-12-01`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Day(pub(crate) Date);
+
+impl std::str::FromStr for Day {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Day, &'static str> {
+        let slot: SlotId = format!("{text}T00:00").parse().map_err(|()| "must be a date like 2026-12-01")?;
+        Ok(Day(slot.date))
+    }
+}
+
+impl Serialize for Day {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Day {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Day, D::Error> {
+        parsed(deserializer)
+    }
+}
+
+/// A local time of day such as `09:00`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Clock(pub(crate) Minute);
+
+impl std::str::FromStr for Clock {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Clock, &'static str> {
+        text.parse().map(Clock).map_err(|()| "must be a time of day like 09:00")
+    }
+}
+
+impl Serialize for Clock {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Clock {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Clock, D::Error> {
+        parsed(deserializer)
+    }
+}
+
+fn parsed<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+where
+    T: std::str::FromStr<Err = &'static str>,
+    D: Deserializer<'de>,
+{
+    struct Text<T>(std::marker::PhantomData<T>);
+    impl<T: std::str::FromStr<Err = &'static str>> de::Visitor<'_> for Text<T> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("a string")
+        }
+
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+            text.parse().map_err(E::custom)
+        }
+    }
+    deserializer.deserialize_str(Text(std::marker::PhantomData))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_written_in_utc_with_milliseconds_and_read_with_any_offset() {
+        for (text, written) in [
+            ("2025-12-01T09:00:00Z", "2025-12-01T09:00:00.000Z"),
+            ("2025-12-01T09:00:00.5+08:00", "2025-12-01T01:00:00.500Z"),
+            ("1969-12-31T23:59:59.999Z", "1969-12-31T23:59:59.999Z"),
+        ] {
+            assert_eq!(text.parse::<Moment>().unwrap().to_string(), written);
+        }
+        for wrong in ["", "2025-12-01", "2025-12-01T09:00:00", "2025-12-01T09:00:00+08:00[Asia/Taipei]", "x"]
+        {
+            assert!(wrong.parse::<Moment>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn days_and_times_of_day_have_one_form() {
+        assert_eq!("2024-02-29".parse::<Day>().unwrap().0.to_string(), "2024-02-29");
+        for wrong in ["2023-02-29", "2024-2-29", "20240229", "2024-02-29T00:00"] {
+            assert!(wrong.parse::<Day>().is_err(), "{wrong}");
+        }
+        assert_eq!("24:00".parse::<Clock>().unwrap().0, Minute(1_440));
+        assert!("9:00".parse::<Clock>().is_err());
+    }
+}
