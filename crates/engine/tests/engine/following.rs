@@ -76,6 +76,9 @@ async fn what_the_journal_no_longer_has_is_said_to_be_gone() {
         scene.grant(hall, hold(nth(hall, number), 1)).await;
     }
     snapshot::write(&*scene.store, hall, Retention::Records(2)).unwrap().unwrap();
+    let mut in_memory = scene.engine.subscribe(hall, 2).await.unwrap();
+    assert_eq!(in_memory.next().await.unwrap().sequence, 3);
+    let scene = scene.after_crash();
     let mut kept = scene.engine.subscribe(hall, 4).await.unwrap();
     assert_eq!(kept.next().await.unwrap().sequence, 5);
     let mut gone = scene.engine.subscribe(hall, 2).await.unwrap();
