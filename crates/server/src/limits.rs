@@ -20,3 +20,19 @@ pub(crate) const LIST_ITEMS_MAX: usize = 500;
 pub(crate) const REQUEST_ID_CHARACTERS_MAX: usize = 128;
 /// An `Idempotency-Key`.
 pub(crate) const IDEMPOTENCY_KEY_CHARACTERS_MAX: usize = 255;
+/// A request's head, once begun, must be complete by then: slow senders do not pile up.
+pub(crate) const HEAD_READ_TIMEOUT: Duration = Duration::from_secs(8);
+/// A connection without a request for so long is closed; longer than load balancers keep theirs.
+pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(75);
+/// A client that takes nothing of its answer for so long is gone or means harm.
+pub(crate) const WRITE_STALL_TIMEOUT: Duration = Duration::from_secs(60);
+/// What was taken is answered within this time after the server was asked to stop.
+pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_secs(20);
+/// Connections that wait to be taken while sales open.
+pub(crate) const ACCEPT_BACKLOG_CONNECTIONS: u32 = 4_096;
+/// Connections at one time if nothing is said: each costs some ten kilobytes.
+pub(crate) const CONNECTIONS_DEFAULT: usize = 20_000;
+/// Header fields of a request.
+pub(crate) const HEADERS_MAX: usize = 64;
+/// Bytes of a request's head.
+pub(crate) const HEAD_BYTES_MAX: usize = 16 * 1024;

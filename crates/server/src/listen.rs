@@ -1,24 +1,43 @@
 //! Connections: taking them, bounding them, and letting them finish.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::ConnectInfo;
+use axum::http::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
-use tokio::net::TcpListener;
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tower_service::Service;
 
-/// Connections without a request for so long are closed.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(75);
-/// What was taken is answered within this time after the server was asked to stop.
-const DRAIN_TIMEOUT: Duration = Duration::from_secs(20);
+use crate::guarded::{Guarded, Phase, Progress};
+use crate::limits::{ACCEPT_BACKLOG_CONNECTIONS, DRAIN_TIMEOUT, HEAD_BYTES_MAX, HEADERS_MAX, IDLE_TIMEOUT};
+
+/// Takes a port.
+pub(crate) fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(ACCEPT_BACKLOG_CONNECTIONS)
+}
 
 /// Serves until `stop` resolves, then answers what was taken.
-pub(crate) async fn serve(listener: TcpListener, router: Router, stop: impl Future<Output = ()>) {
+pub(crate) async fn serve(
+    listener: TcpListener,
+    router: Router,
+    connections_max: usize,
+    stop: impl Future<Output = ()>,
+) {
     let graceful = GracefulShutdown::new();
+    let room = Arc::new(Semaphore::new(connections_max));
     tokio::pin!(stop);
     loop {
         let (stream, address) = tokio::select! {
@@ -32,20 +51,67 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, stop: impl Futu
             },
             () = &mut stop => break,
         };
-        // Answers are small and must not wait for more.
-        drop(stream.set_nodelay(true));
-        let service = router.clone().layer(axum::Extension(ConnectInfo::<SocketAddr>(address)));
-        let mut builder = http1::Builder::new();
-        builder.timer(TokioTimer::new()).header_read_timeout(IDLE_TIMEOUT);
-        let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
-        let connection = graceful.watch(connection);
-        tokio::spawn(async move {
-            // A client that goes away is no news.
-            drop(connection.await);
-        });
+        match Arc::clone(&room).try_acquire_owned() {
+            Ok(permit) => take(stream, address, router.clone(), &graceful, permit),
+            Err(_) => drop(tokio::spawn(turn_away(stream))),
+        }
     }
     drop(listener);
     if tokio::time::timeout(DRAIN_TIMEOUT, graceful.shutdown()).await.is_err() {
         tracing::warn!("some connections were still open after {} s", DRAIN_TIMEOUT.as_secs());
+    }
+}
+
+fn take(
+    stream: TcpStream,
+    address: SocketAddr,
+    router: Router,
+    graceful: &GracefulShutdown,
+    permit: OwnedSemaphorePermit,
+) {
+    // Answers are small and must not wait for more.
+    drop(stream.set_nodelay(true));
+    let progress = Arc::new(Progress::default());
+    let of_service = Arc::clone(&progress);
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(ConnectInfo(address));
+        let (mut router, progress) = (router.clone(), Arc::clone(&of_service));
+        progress.set(Phase::Answering);
+        async move {
+            let response = router.call(request.map(Body::new)).await;
+            progress.set(Phase::Idle);
+            response
+        }
+    });
+    let mut builder = http1::Builder::new();
+    builder
+        .timer(TokioTimer::new())
+        // Counts from the end of the last request: so this is how long a connection may be quiet. A head that has begun
+        // is given less time, by `Guarded`.
+        .header_read_timeout(IDLE_TIMEOUT)
+        .max_headers(HEADERS_MAX)
+        .max_buf_size(HEAD_BYTES_MAX)
+        .pipeline_flush(true);
+    let connection = builder.serve_connection(TokioIo::new(Guarded::new(stream, progress)), service);
+    let connection = graceful.watch(connection);
+    tokio::spawn(async move {
+        // A client that goes away, or is too slow, is no news.
+        drop(connection.await);
+        drop(permit);
+    });
+}
+
+/// Says why before it hangs up.
+async fn turn_away(mut stream: TcpStream) {
+    metrics::counter!("boxoffice_connections_refused_total").increment(1);
+    let body = r#"{"type":"/docs#OVERLOADED","title":"Overloaded","status":503,"code":"OVERLOADED","detail":"Too many connections are open.","request_id":""}"#;
+    let answer = format!(
+        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len(),
+    );
+    let sent = tokio::time::timeout(Duration::from_secs(1), stream.write_all(answer.as_bytes())).await;
+    if matches!(sent, Ok(Ok(()))) {
+        // Whoever was turned away may be gone.
+        drop(stream.shutdown().await);
     }
 }

@@ -5,6 +5,7 @@ mod app;
 mod caller;
 mod cli;
 mod contacts;
+mod guarded;
 mod idempotency;
 mod ids;
 mod input;

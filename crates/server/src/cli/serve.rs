@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use boxoffice_engine::{Engine, Settings};
 use clap::Args;
-use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 
 use crate::app::{App, AppSettings};
+use crate::limits::CONNECTIONS_DEFAULT;
 use crate::listen;
 use crate::rates::RateSettings;
 use crate::router::router;
@@ -36,6 +36,9 @@ pub(crate) struct Options {
     /// Holds that each caller may have alive at one time; no limit if not set.
     #[arg(long, env = "BOXOFFICE_LIVE_HOLDS_PER_CALLER")]
     live_holds_per_caller: Option<u32>,
+    /// Connections at one time; more are turned away with 503.
+    #[arg(long, env = "BOXOFFICE_CONNECTIONS_MAX", default_value_t = CONNECTIONS_DEFAULT)]
+    connections_max: usize,
 }
 
 pub(crate) fn run(options: &Options) -> ExitCode {
@@ -77,15 +80,26 @@ async fn serve(options: &Options) -> Result<(), String> {
             options.data.display(),
         ));
     }
-    let listener = TcpListener::bind(options.listen).await;
-    let listener = listener.map_err(|error| format!("{}: {error}", options.listen))?;
+    raise_open_files();
+    let listener = listen::bind(options.listen).map_err(|error| format!("{}: {error}", options.listen))?;
     let address = listener.local_addr().map_err(|error| error.to_string())?;
     tracing::info!("listening on http://{address}");
-    listen::serve(listener, router(Arc::clone(&app)), stop(engine.clone())).await;
+    let stop = stop(engine.clone());
+    listen::serve(listener, router(Arc::clone(&app)), options.connections_max, stop).await;
     tokio::task::spawn_blocking(move || engine.close())
         .await
         .expect("closing does not panic")
         .map_err(|reason| reason.to_string())
+}
+
+/// Every connection is an open file; the usual limit is a thousand, and raising it needs nobody's leave.
+fn raise_open_files() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    if let Err(error) = setrlimit(Resource::Nofile, limit) {
+        tracing::warn!(%error, "the limit of open files stays as it is");
+    }
 }
 
 /// Resolves when the server is asked to stop, or has to.

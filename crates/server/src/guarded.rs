@@ -1,0 +1,206 @@
+//! A connection that does not wait for ever: for the rest of a request's head, or for a reader that does not read.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Sleep;
+
+use crate::limits::{HEAD_READ_TIMEOUT, WRITE_STALL_TIMEOUT};
+
+/// What a connection is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Waiting for a request.
+    Idle,
+    /// A request has begun, and its head is not complete.
+    Head,
+    /// A request is being answered; its body may still be read.
+    Answering,
+}
+
+/// Shared by the connection, which sees bytes, and the service, which sees requests.
+#[derive(Debug, Default)]
+pub(crate) struct Progress(AtomicU8);
+
+impl Progress {
+    pub(crate) fn set(&self, phase: Phase) {
+        self.0.store(phase as u8, Ordering::Relaxed);
+    }
+
+    fn is(&self, phase: Phase) -> bool {
+        self.0.load(Ordering::Relaxed) == phase as u8
+    }
+}
+
+/// A stream with these two deadlines.
+#[derive(Debug)]
+pub(crate) struct Guarded<S> {
+    stream: S,
+    progress: Arc<Progress>,
+    head: Deadline,
+    write: Deadline,
+}
+
+/// A time that runs while something is waited for. It is made when it is first needed: most connections never wait.
+#[derive(Debug)]
+struct Deadline {
+    after: Duration,
+    running: Option<Pin<Box<Sleep>>>,
+}
+
+impl Deadline {
+    fn new(after: Duration) -> Deadline {
+        Deadline { after, running: None }
+    }
+
+    fn stop(&mut self) {
+        self.running = None;
+    }
+
+    /// Begins to run if it does not; an error once the time is up.
+    fn check(&mut self, context: &mut Context<'_>, what: &'static str) -> io::Result<()> {
+        let after = self.after;
+        let running = self.running.get_or_insert_with(|| Box::pin(tokio::time::sleep(after)));
+        match running.as_mut().poll(context) {
+            Poll::Ready(()) => Err(io::Error::new(io::ErrorKind::TimedOut, what)),
+            Poll::Pending => Ok(()),
+        }
+    }
+}
+
+impl<S> Guarded<S> {
+    pub(crate) fn new(stream: S, progress: Arc<Progress>) -> Guarded<S> {
+        Guarded {
+            stream,
+            progress,
+            head: Deadline::new(HEAD_READ_TIMEOUT),
+            write: Deadline::new(WRITE_STALL_TIMEOUT),
+        }
+    }
+
+    fn written<T>(&mut self, context: &mut Context<'_>, poll: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        match poll {
+            Poll::Ready(result) => {
+                self.write.stop();
+                Poll::Ready(result)
+            }
+            Poll::Pending => match self.write.check(context, "the client does not read") {
+                Ok(()) => Poll::Pending,
+                Err(error) => Poll::Ready(Err(error)),
+            },
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Guarded<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut this.stream).poll_read(context, buffer);
+        if read.is_ready() && buffer.filled().len() > before && this.progress.is(Phase::Idle) {
+            this.progress.set(Phase::Head);
+        }
+        if !this.progress.is(Phase::Head) {
+            this.head.stop();
+            return read;
+        }
+        // Bytes that trickle in do not stop the clock: the whole head has to be here in time.
+        this.head.check(context, "the head of the request took too long")?;
+        ready!(read)?;
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Guarded<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let poll = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.written(context, poll)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let poll = Pin::new(&mut self.stream).poll_write_vectored(context, pieces);
+        self.written(context, poll)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    fn pair() -> (Guarded<tokio::io::DuplexStream>, Arc<Progress>, tokio::io::DuplexStream) {
+        let (ours, theirs) = tokio::io::duplex(64);
+        let progress = Arc::new(Progress::default());
+        (Guarded::new(ours, Arc::clone(&progress)), progress, theirs)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_head_that_trickles_in_is_cut_and_a_quiet_connection_is_not() {
+        let (mut guarded, _, mut client) = pair();
+        let mut buffer = [0; 8];
+        let quiet = tokio::time::timeout(HEAD_READ_TIMEOUT * 3, guarded.read(&mut buffer)).await;
+        assert!(quiet.is_err(), "it waits for a request");
+        tokio::spawn(async move {
+            loop {
+                client.write_all(b"G").await.unwrap();
+                tokio::time::sleep(HEAD_READ_TIMEOUT / 4).await;
+            }
+        });
+        let began = tokio::time::Instant::now();
+        let cut = loop {
+            if let Err(error) = guarded.read(&mut buffer).await {
+                break error;
+            }
+        };
+        assert_eq!(cut.kind(), io::ErrorKind::TimedOut);
+        assert!(began.elapsed() <= HEAD_READ_TIMEOUT + Duration::from_secs(1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_may_take_its_time() {
+        let (mut guarded, progress, mut client) = pair();
+        let mut buffer = [0; 8];
+        client.write_all(b"head").await.unwrap();
+        guarded.read_exact(&mut buffer[..4]).await.unwrap();
+        progress.set(Phase::Answering);
+        let body = tokio::time::timeout(HEAD_READ_TIMEOUT * 3, guarded.read(&mut buffer)).await;
+        assert!(body.is_err(), "the body has a deadline of its own");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_does_not_read_is_cut() {
+        let (mut guarded, _, _client) = pair();
+        let stalled = guarded.write_all(&[0; 65]).await.unwrap_err();
+        assert_eq!(stalled.kind(), io::ErrorKind::TimedOut);
+    }
+}
