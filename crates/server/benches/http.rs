@@ -1,0 +1,225 @@
+//! Bookings over HTTP beside an echo server on the same stack: `cargo bench -p boxoffice-server --bench http`.
+//!
+//! The echo server is axum on hyper with the same runtime, in a process of its own, and answers each request with its own
+//! body. What lies between the two is ours: JSON, routing, rules, the journal, the disk.
+#![expect(clippy::print_stdout, reason = "it prints a table")]
+
+mod load;
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use load::{Answer, Connection, Measured, Server, closed_loop, post, print_machine};
+
+const CONNECTIONS: usize = 64;
+const LASTING: Duration = Duration::from_secs(4);
+const ROUNDS: usize = 3;
+const BATCH_COMMANDS: usize = 5_000;
+const BATCH_CONNECTIONS: usize = 2;
+const ECHO: &str = "BOXOFFICE_BENCH_ECHO";
+
+fn main() {
+    if std::env::var_os(ECHO).is_some() {
+        return echo();
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(measure());
+}
+
+/// Answers every request with its body.
+fn echo() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        eprintln!("listening on http://{}", listener.local_addr().expect("bound"));
+        let router = axum::Router::new()
+            .route("/v1/bookings", axum::routing::post(|body: axum::body::Bytes| async { body }));
+        let mut router = router.into_make_service();
+        loop {
+            let (stream, _) = listener.accept().await.expect("a connection");
+            stream.set_nodelay(true).expect("a socket");
+            let service = tower_service::Service::call(&mut router, ()).await.expect("infallible");
+            let service = hyper_util::service::TowerToHyperService::new(service);
+            let io = hyper_util::rt::TokioIo::new(stream);
+            tokio::spawn(async move {
+                drop(hyper::server::conn::http1::Builder::new().serve_connection(io, service).await)
+            });
+        }
+    });
+}
+
+fn boxoffice(directory: &std::path::Path) -> Server {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_boxoffice"));
+    command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(directory.join("store"));
+    Server::start(&mut command)
+}
+
+fn booking(round: usize, number: u64) -> Vec<u8> {
+    let body = format!(
+        r#"{{"customer":"customer-{round}-{number}","event":"hall","best_available":{{"quantity":1}}}}"#
+    );
+    post("/v1/bookings", &format!("idempotency-key: key-{round}-{number}\r\n"), &body)
+}
+
+async fn create_hall(server: &Server, id: &str) {
+    let body = format!(
+        r#"{{"id":"{id}","name":"Hall","currency":"TWD","sections":[{{"name":"A","price":100,"subsections":[{}]}}]}}"#,
+        (1..=400)
+            .map(|number| format!(r#"{{"number":{number},"rows":50,"cols":50}}"#))
+            .collect::<Vec<_>>()
+            .join(",")
+    );
+    let mut connection = Connection::open(server.address).await.expect("it listens");
+    let answer = connection.send(&post("/v1/events", "", &body)).await.expect("it answers");
+    assert_eq!(answer.status, 201, "{}", String::from_utf8_lossy(&answer.body));
+}
+
+async fn measure() {
+    print_machine();
+    println!(
+        "{CONNECTIONS} connections, one request at a time each, {ROUNDS} rounds of {} s in turn",
+        LASTING.as_secs()
+    );
+    let mut ratios = Vec::new();
+    let mut peak: f64 = 0.0;
+    println!("{:>24} {:>12} {:>9} {:>9} {:>14}", "", "requests/s", "p50 ms", "p99 ms", "CPU us/request");
+    for round in 0..ROUNDS {
+        let echo = Server::start(Command::new(std::env::current_exe().expect("this program")).env(ECHO, "1"));
+        let mut echoed = closed_loop(
+            echo.address,
+            CONNECTIONS,
+            LASTING,
+            move |number| booking(round, number),
+            |answer| answer.status == 200,
+        )
+        .await;
+        print_row("echo", &mut echoed, echo.cpu_seconds());
+        drop(echo);
+        let directory = tempfile::tempdir().expect("a directory");
+        let server = boxoffice(directory.path());
+        create_hall(&server, "hall").await;
+        let before = server.cpu_seconds();
+        let mut booked = closed_loop(
+            server.address,
+            CONNECTIONS,
+            LASTING,
+            move |number| booking(round, number),
+            |answer| answer.status == 201,
+        )
+        .await;
+        print_row("POST /v1/bookings", &mut booked, server.cpu_seconds() - before);
+        ratios.push(booked.per_second() / echoed.per_second());
+        peak = peak.max(booked.per_second());
+    }
+    ratios.sort_by(f64::total_cmp);
+    println!("bookings / echo: {:.2} (median of {ratios:.2?}); wanted 0.5", ratios[ROUNDS / 2]);
+    half_load(peak / 2.0).await;
+    batches().await;
+}
+
+fn print_row(name: &str, measured: &mut Measured, cpu_seconds: f64) {
+    let ms = |duration: Duration| duration.as_secs_f64() * 1_000.0;
+    let (p50, p99) = (ms(measured.percentile(50.0)), ms(measured.percentile(99.0)));
+    let cpu = cpu_seconds * 1e6 / measured.latencies.len() as f64;
+    println!("{name:>24} {:>12.0} {p50:>9.2} {p99:>9.2} {cpu:>14.1}", measured.per_second());
+}
+
+/// Requests at a steady rate, whether or not earlier ones were answered: waiting counts from when each was due.
+async fn half_load(per_second: f64) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = boxoffice(directory.path());
+    create_hall(&server, "hall").await;
+    let (address, start) = (server.address, Instant::now());
+    let local = tokio::task::LocalSet::new();
+    let share = per_second / CONNECTIONS as f64;
+    let mut tasks = Vec::new();
+    for index in 0..CONNECTIONS as u64 {
+        tasks.push(local.spawn_local(async move {
+            let mut connection = Connection::open(address).await.expect("it listens");
+            let mut latencies = Vec::new();
+            for turn in 0u64.. {
+                let due = Duration::from_secs_f64((turn as f64 + index as f64 / CONNECTIONS as f64) / share);
+                if due > LASTING {
+                    break;
+                }
+                tokio::time::sleep_until((start + due).into()).await;
+                let answer = connection
+                    .send(&booking(9, turn * CONNECTIONS as u64 + index))
+                    .await
+                    .expect("it answers");
+                assert_eq!(answer.status, 201);
+                latencies.push(start.elapsed().saturating_sub(due));
+            }
+            latencies
+        }));
+    }
+    let latencies = local
+        .run_until(async {
+            let mut all = Vec::new();
+            for task in tasks {
+                all.extend(task.await.expect("it does not panic"));
+            }
+            all
+        })
+        .await;
+    let mut measured = Measured { latencies, took: start.elapsed() };
+    let ms = |duration: Duration| duration.as_secs_f64() * 1_000.0;
+    println!(
+        "at half the peak ({per_second:.0}/s offered, {:.0}/s answered): p50 {:.2} ms, p99 {:.2} ms",
+        measured.per_second(),
+        ms(measured.percentile(50.0)),
+        ms(measured.percentile(99.0))
+    );
+}
+
+async fn batches() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = boxoffice(directory.path());
+    create_hall(&server, "hall").await;
+    let request = move |number: u64| {
+        let commands: Vec<String> = (0..BATCH_COMMANDS as u64)
+            .map(|index| {
+                let id = number * BATCH_COMMANDS as u64 + index;
+                format!(r#"{{"op":"book","idempotency_key":"k{id}","customer":"c{id}","event":"hall","best_available":{{"quantity":1}}}}"#)
+            })
+            .collect();
+        post("/v1/batch", "", &format!(r#"{{"commands":[{}]}}"#, commands.join(",")))
+    };
+    // Made beforehand: the generator's own work is not what is measured.
+    let requests: Vec<Vec<u8>> = (0..100).map(request).collect();
+    let requests = std::rc::Rc::new(requests);
+    let accepted =
+        |answer: &Answer| answer.status == 200 && answer.body.starts_with(br#"{"results":[{"status":201"#);
+    let before = server.cpu_seconds();
+    let start = Instant::now();
+    let local = tokio::task::LocalSet::new();
+    let next = std::rc::Rc::new(std::cell::Cell::new(0usize));
+    let mut tasks = Vec::new();
+    for _ in 0..BATCH_CONNECTIONS {
+        let (requests, next) = (std::rc::Rc::clone(&requests), std::rc::Rc::clone(&next));
+        let address = server.address;
+        tasks.push(local.spawn_local(async move {
+            let mut connection = Connection::open(address).await.expect("it listens");
+            loop {
+                let number = next.get();
+                next.set(number + 1);
+                let Some(request) = requests.get(number) else { break };
+                assert!(accepted(&connection.send(request).await.expect("it answers")));
+            }
+        }));
+    }
+    local
+        .run_until(async {
+            for task in tasks {
+                task.await.expect("it does not panic");
+            }
+        })
+        .await;
+    let bookings = (requests.len() * BATCH_COMMANDS) as f64;
+    let took = start.elapsed().as_secs_f64();
+    println!(
+        "POST /v1/batch of {BATCH_COMMANDS}, {BATCH_CONNECTIONS} connections: {:.0} bookings/s, {:.1} us CPU each; wanted 300,000/s",
+        bookings / took,
+        (server.cpu_seconds() - before) * 1e6 / bookings,
+    );
+}

@@ -1,0 +1,193 @@
+//! A lean load generator: plain HTTP/1.1 over kept connections, the same one for whoever is measured.
+
+use std::io;
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// A connection that sends one request at a time.
+pub struct Connection {
+    stream: TcpStream,
+    buffer: Vec<u8>,
+}
+
+/// What came back.
+pub struct Answer {
+    pub status: u16,
+    pub body: Vec<u8>,
+}
+
+impl Connection {
+    pub async fn open(address: SocketAddr) -> io::Result<Connection> {
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        Ok(Connection { stream, buffer: Vec::with_capacity(4 * 1024) })
+    }
+
+    /// Sends a whole request and reads the whole answer.
+    pub async fn send(&mut self, request: &[u8]) -> io::Result<Answer> {
+        self.stream.write_all(request).await?;
+        self.buffer.clear();
+        let (status, body_at, length) = loop {
+            if self.stream.read_buf(&mut self.buffer).await? == 0 {
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "closed"));
+            }
+            if let Some(head) = read_head(&self.buffer) {
+                break head;
+            }
+        };
+        while self.buffer.len() < body_at + length {
+            if self.stream.read_buf(&mut self.buffer).await? == 0 {
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "closed"));
+            }
+        }
+        Ok(Answer { status, body: self.buffer[body_at..body_at + length].to_vec() })
+    }
+}
+
+/// Status, where the body begins, and how long it is.
+fn read_head(bytes: &[u8]) -> Option<(u16, usize, usize)> {
+    let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
+    let head = std::str::from_utf8(&bytes[..end]).expect("heads are text");
+    let status = head[9..12].parse().expect("a status");
+    let length = head.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().expect("a length"))
+    });
+    Some((status, end + 4, length.unwrap_or(0)))
+}
+
+/// A POST of JSON, with one more header line or none.
+pub fn post(path: &str, header: &str, body: &str) -> Vec<u8> {
+    format!(
+        "POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n{header}content-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .into_bytes()
+}
+
+pub fn get(path: &str) -> Vec<u8> {
+    format!("GET {path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n").into_bytes()
+}
+
+/// Latencies of answers, and how long it all took.
+#[derive(Default)]
+pub struct Measured {
+    pub latencies: Vec<Duration>,
+    pub took: Duration,
+}
+
+impl Measured {
+    pub fn per_second(&self) -> f64 {
+        self.latencies.len() as f64 / self.took.as_secs_f64()
+    }
+
+    pub fn percentile(&mut self, percent: f64) -> Duration {
+        self.latencies.sort_unstable();
+        let index = (self.latencies.len() as f64 * percent / 100.0) as usize;
+        self.latencies[index.min(self.latencies.len() - 1)]
+    }
+}
+
+/// Keeps so many connections busy for a while; `request` makes the next request of a connection.
+pub async fn closed_loop(
+    address: SocketAddr,
+    connections: usize,
+    lasting: Duration,
+    request: impl Fn(u64) -> Vec<u8> + Clone + 'static,
+    accepted: impl Fn(&Answer) -> bool + Copy + 'static,
+) -> Measured {
+    let next = std::rc::Rc::new(std::cell::Cell::new(0u64));
+    let start = Instant::now();
+    let local = tokio::task::LocalSet::new();
+    let mut tasks = Vec::new();
+    for _ in 0..connections {
+        let (next, request) = (std::rc::Rc::clone(&next), request.clone());
+        tasks.push(local.spawn_local(async move {
+            let mut connection = Connection::open(address).await.expect("it listens");
+            let mut latencies = Vec::new();
+            while start.elapsed() < lasting {
+                let number = next.get();
+                next.set(number + 1);
+                let request = request(number);
+                let sent = Instant::now();
+                let answer = connection.send(&request).await.expect("it answers");
+                latencies.push(sent.elapsed());
+                assert!(accepted(&answer), "{} {}", answer.status, String::from_utf8_lossy(&answer.body));
+            }
+            latencies
+        }));
+    }
+    let latencies = local
+        .run_until(async {
+            let mut all = Vec::new();
+            for task in tasks {
+                all.extend(task.await.expect("it does not panic"));
+            }
+            all
+        })
+        .await;
+    Measured { latencies, took: start.elapsed() }
+}
+
+/// A server in a process of its own, ended with it.
+pub struct Server {
+    child: Child,
+    pub address: SocketAddr,
+}
+
+impl Server {
+    /// Starts a program that says `listening on http://ADDRESS` on its standard error.
+    pub fn start(command: &mut Command) -> Server {
+        use std::io::{BufRead, BufReader};
+        let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it starts");
+        let lines = BufReader::new(child.stderr.take().expect("piped"));
+        let mut lines = lines.lines();
+        let address = loop {
+            let line = lines.next().expect("it says where it listens").expect("text");
+            if let Some((_, address)) = line.split_once("listening on http://") {
+                break address.trim().parse().expect("an address");
+            }
+        };
+        // Whatever else it says must not block it.
+        std::thread::spawn(move || lines.for_each(drop));
+        Server { child, address }
+    }
+
+    /// Resident memory, in MiB.
+    pub fn resident_mib(&self) -> f64 {
+        let statm = std::fs::read_to_string(format!("/proc/{}/statm", self.child.id())).expect("it runs");
+        let pages: f64 = statm.split(' ').nth(1).expect("resident").parse().expect("a number");
+        pages * 4096.0 / 1024.0 / 1024.0
+    }
+
+    /// Seconds of processor time so far.
+    pub fn cpu_seconds(&self) -> f64 {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).expect("it runs");
+        let after_name = stat.rsplit_once(") ").expect("a name in brackets").1;
+        let fields: Vec<&str> = after_name.split(' ').collect();
+        let ticks: f64 =
+            fields[11].parse::<f64>().expect("a number") + fields[12].parse::<f64>().expect("a number");
+        ticks / 100.0
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It is over for it either way.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What the figures were measured on.
+pub fn print_machine() {
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let memory = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let kib: u64 =
+        memory.lines().next().and_then(|line| line.split_whitespace().nth(1)?.parse().ok()).unwrap_or(0);
+    println!("machine: {cores} cores, {} GiB; load generator on the same cores", kib / 1024 / 1024);
+}
