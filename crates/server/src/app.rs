@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use boxoffice_engine::Engine;
 
+use crate::caller::OPEN_TENANT;
 use crate::contacts::Contacts;
 use crate::keys::Keys;
 use crate::measure::Measures;
@@ -22,6 +23,8 @@ pub(crate) struct App {
     pub(crate) feeds: Feeds,
     pub(crate) measures: Measures,
     pub(crate) settings: AppSettings,
+    /// Of callers without a key.
+    pub(crate) open_tenant: Arc<str>,
 }
 
 /// What can be configured about answering requests.
@@ -55,6 +58,7 @@ impl App {
             feeds: Feeds::default(),
             measures: Measures::install(),
             settings,
+            open_tenant: OPEN_TENANT.into(),
         }))
     }
 

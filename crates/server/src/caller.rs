@@ -42,7 +42,7 @@ impl FromRequestParts<Arc<App>> for Caller {
             }
             None if app.is_open() => {
                 check_not_another_site(&parts.method, &parts.headers)?;
-                (OPEN_TENANT.into(), Role::Admin, Actor::default())
+                (Arc::clone(&app.open_tenant), Role::Admin, Actor::default())
             }
             None => return Err(unauthenticated("Send your key as `Authorization: Bearer <key>`.")),
         };

@@ -1,19 +1,21 @@
 //! Moments and dates as the API writes them.
 
 use boxoffice_core::time::{Date, Minute, SlotId, Timestamp};
+use jiff::fmt::StdFmtWrite;
+use jiff::fmt::temporal::DateTimePrinter;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A moment: RFC 3339 in UTC with milliseconds, such as `2025-12-01T09:00:00.000Z`. Other offsets are understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment(pub(crate) Timestamp);
 
+const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
+
 impl std::fmt::Display for Moment {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        const DAY_MS: i64 = 86_400_000;
-        let days = i32::try_from(self.0.0.div_euclid(DAY_MS)).unwrap_or(i32::MAX);
-        let ms = self.0.0.rem_euclid(DAY_MS);
-        let (hour, minute, second) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1_000 % 60);
-        write!(f, "{}T{hour:02}:{minute:02}:{second:02}.{:03}Z", Date(days), ms % 1_000)
+        // Every time that the core lets in is one that the calendar knows.
+        let time = jiff::Timestamp::from_millisecond(self.0.0).map_err(|_| std::fmt::Error)?;
+        PRINTER.print_timestamp(&time, StdFmtWrite(f)).map_err(|_| std::fmt::Error)
     }
 }
 

@@ -1,0 +1,184 @@
+//! Many connections at once, some of them bad: `cargo bench -p boxoffice-server --bench connections`.
+//!
+//! Idle and active ones held together, slow senders cut while others are served, live streams that nobody reads. Prints what
+//! the server's memory comes to in each, and fails if a connection that should be served is not.
+#![expect(clippy::print_stdout, reason = "it prints what it found")]
+
+mod load;
+
+use std::cell::Cell;
+use std::net::SocketAddr;
+use std::process::Command;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use load::{Connection, Measured, Server, closed_loop, get, post, print_machine};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+const IDLE: usize = 10_000;
+const ACTIVE: usize = 1_000;
+const SLOW: usize = 5_000;
+const SLOW_CUT_WITHIN: Duration = Duration::from_secs(10);
+const OTHERS: usize = 32;
+const WATCHERS: usize = 1_000;
+const LASTING: Duration = Duration::from_secs(4);
+const BOOKERS: usize = 64;
+
+fn main() {
+    let mut limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    limit.current = limit.maximum;
+    rustix::process::setrlimit(rustix::process::Resource::Nofile, limit).expect("files can be opened");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        print_machine();
+        idle_and_active().await;
+        slow_heads().await;
+        watchers().await;
+    });
+}
+
+struct Scene {
+    server: Server,
+    _directory: tempfile::TempDir,
+}
+
+async fn scene() -> Scene {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_boxoffice"));
+    command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(directory.path().join("store"));
+    let server = Server::start(&mut command);
+    let body = r#"{"id":"hall","name":"Hall","currency":"TWD","sections":[{"name":"A","price":100,"subsections":[{"number":1,"rows":1000,"cols":1000}]}]}"#;
+    let mut connection = Connection::open(server.address).await.expect("it listens");
+    assert_eq!(connection.send(&post("/v1/events", "", body)).await.expect("it answers").status, 201);
+    Scene { server, _directory: directory }
+}
+
+async fn open_all(address: SocketAddr, count: usize) -> Vec<TcpStream> {
+    let mut streams = Vec::with_capacity(count);
+    for _ in 0..count {
+        streams.push(TcpStream::connect(address).await.expect("it takes connections"));
+    }
+    streams
+}
+
+async fn idle_and_active() {
+    let scene = scene().await;
+    let server = &scene.server;
+    println!("resident with no connections: {:.0} MiB", server.resident_mib());
+    let mut idle = open_all(server.address, IDLE).await;
+    println!("resident with {IDLE} idle connections: {:.0} MiB", server.resident_mib());
+    let show = get("/v1/bookings?limit=1");
+    let mut active =
+        closed_loop(server.address, ACTIVE, LASTING, move |_| show.clone(), |answer| answer.status == 200)
+            .await;
+    println!(
+        "{ACTIVE} active beside them: {:.0} requests/s, p99 {:.1} ms; resident {:.0} MiB",
+        active.per_second(),
+        active.percentile(99.0).as_secs_f64() * 1_000.0,
+        server.resident_mib()
+    );
+    let mut buffer = [0; 512];
+    for stream in &mut idle {
+        stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n").await.expect("still open");
+        let read = stream.read(&mut buffer).await.expect("still open");
+        assert!(buffer[..read].starts_with(b"HTTP/1.1 200"), "an idle connection is served when it asks");
+    }
+    println!("all {IDLE} idle ones were served when they asked");
+}
+
+async fn others(address: SocketAddr) -> Measured {
+    let show = get("/v1/bookings?limit=1");
+    closed_loop(address, OTHERS, LASTING, move |_| show.clone(), |answer| answer.status == 200).await
+}
+
+async fn slow_heads() {
+    let scene = scene().await;
+    let address = scene.server.address;
+    let mut before = others(address).await;
+    let slow = open_all(address, SLOW).await;
+    let start = Instant::now();
+    let cut = Rc::new(Cell::new(Duration::ZERO));
+    let local = tokio::task::LocalSet::new();
+    let mut tasks = Vec::new();
+    for mut stream in slow {
+        let cut = Rc::clone(&cut);
+        tasks.push(local.spawn_local(async move {
+            let mut buffer = [0; 256];
+            for byte in b"GET /v1/events HTTP/1.1\r\nhost: slow" {
+                if stream.write_all(&[*byte]).await.is_err() {
+                    break;
+                }
+                let heard = tokio::time::timeout(Duration::from_secs(1), stream.read(&mut buffer)).await;
+                if matches!(heard, Ok(Ok(0) | Err(_))) {
+                    break;
+                }
+            }
+            cut.set(cut.get().max(start.elapsed()));
+        }));
+    }
+    let mut during = local.run_until(others(address)).await;
+    println!("resident with {SLOW} slow senders: {:.0} MiB", scene.server.resident_mib());
+    local
+        .run_until(async {
+            for task in tasks {
+                task.await.expect("it does not panic");
+            }
+        })
+        .await;
+    println!("{SLOW} slow senders: the last was cut after {:.1} s", cut.get().as_secs_f64());
+    assert!(cut.get() < SLOW_CUT_WITHIN, "slow senders are cut in time");
+    let (p99_before, p99_during) = (before.percentile(99.0), during.percentile(99.0));
+    println!(
+        "others' p99: {:.2} ms before, {:.2} ms meanwhile: {:.2}x (wanted at most 2)",
+        p99_before.as_secs_f64() * 1_000.0,
+        p99_during.as_secs_f64() * 1_000.0,
+        p99_during.as_secs_f64() / p99_before.as_secs_f64()
+    );
+}
+
+async fn book(address: SocketAddr, round: usize) -> Measured {
+    let request = move |number: u64| {
+        let body =
+            format!(r#"{{"customer":"c{round}-{number}","event":"hall","best_available":{{"quantity":1}}}}"#);
+        post("/v1/bookings", "", &body)
+    };
+    closed_loop(address, BOOKERS, LASTING, request, |answer| answer.status == 201).await
+}
+
+async fn watchers() {
+    let scene = scene().await;
+    let address = scene.server.address;
+    let alone = book(address, 0).await.per_second();
+    let mut streams = open_all(address, WATCHERS).await;
+    for stream in &mut streams {
+        let request = b"GET /v1/events/hall/stream HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n";
+        stream.write_all(request).await.expect("it listens");
+    }
+    // The other half never reads.
+    let local = tokio::task::LocalSet::new();
+    let read = Rc::new(Cell::new(0usize));
+    let unread = streams.split_off(WATCHERS / 2);
+    for mut stream in streams {
+        let read = Rc::clone(&read);
+        local.spawn_local(async move {
+            let mut buffer = vec![0; 64 * 1024];
+            while let Ok(length @ 1..) = stream.read(&mut buffer).await {
+                read.set(read.get() + length);
+            }
+        });
+    }
+    let watched = local.run_until(book(address, 1)).await.per_second();
+    println!(
+        "resident with {WATCHERS} live streams, half of them unread: {:.0} MiB",
+        scene.server.resident_mib()
+    );
+    let again = book(address, 2).await.per_second();
+    let unwatched = f64::midpoint(alone, again);
+    println!(
+        "bookings: {alone:.0}/s before, {watched:.0}/s while watched ({} MiB read), {again:.0}/s after half hung up: {:.1} % less (wanted at most 5)",
+        read.get() / 1024 / 1024,
+        (1.0 - watched / unwatched) * 100.0
+    );
+    drop(unread);
+}
