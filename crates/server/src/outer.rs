@@ -1,12 +1,14 @@
 //! Around every request: its id, its log line if it failed, and the body of its error.
 
+use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt;
 
 use crate::limits::REQUEST_ID_CHARACTERS_MAX;
 use crate::problem::Problem;
@@ -26,7 +28,15 @@ pub(crate) async fn outer(mut request: Request, next: Next) -> Response {
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let route = route.as_ref().map_or("unknown", MatchedPath::as_str).to_owned();
-    let mut response = next.run(request).await;
+    let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+    let mut response = answered.unwrap_or_else(|_| {
+        // The panic itself has told where.
+        let detail = "Something went wrong here. Whether it was done is not known.";
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_ERROR", detail).into_response()
+    });
+    if let Some(problem) = of_framework(&response) {
+        response = problem.into_response();
+    }
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         if problem.status.is_server_error() {
             tracing::warn!(request_id = id.0, code = problem.code, %method, route, detail = %problem.detail, "failed");
@@ -44,6 +54,17 @@ pub(crate) async fn outer(mut request: Request, next: Next) -> Response {
     response.headers_mut().insert(REQUEST_ID, id);
     response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
+}
+
+/// What axum refuses by itself (a path that is not text, and the like) gets the same shape as everything else.
+fn of_framework(response: &Response) -> Option<Problem> {
+    let status = response.status();
+    let refused = status.is_client_error() || status.is_server_error();
+    if !refused || response.extensions().get::<Problem>().is_some() {
+        return None;
+    }
+    let code = if status == StatusCode::BAD_REQUEST { "INVALID_REQUEST" } else { "REQUEST_REFUSED" };
+    Some(Problem::new(status, code, "The request cannot be understood."))
 }
 
 impl RequestId {

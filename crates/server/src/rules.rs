@@ -2,7 +2,8 @@
 
 use boxoffice_core::money::Currency;
 use boxoffice_core::rules::{
-    InventoryStatus, LatePayment, Orphans, Prefer, Rules, RulesPatch, SalesWindow, TermsPatch, TicketRule,
+    InventoryStatus, LatePayment, Orphans, Prefer, Rules, RulesPatch, SalesWindow, Terms, TermsPatch,
+    TicketRule,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -97,6 +98,31 @@ pub(crate) struct SalesBody {
     #[serde(default)]
     #[schema(value_type = Option<String>, format = DateTime)]
     closes_at: Option<Moment>,
+}
+
+/// What is to be different about the sales window; `null` opens an end, what is not named stays.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SalesPatch {
+    #[serde(default, deserialize_with = "nullable")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    opens_at: Option<Option<Moment>>,
+    #[serde(default, deserialize_with = "nullable")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    closes_at: Option<Option<Moment>>,
+}
+
+impl SalesPatch {
+    fn of(self, window: SalesWindow) -> SalesWindow {
+        let patched = |patch: Option<Option<Moment>>, standing| match patch {
+            Some(patch) => patch.map(|moment| moment.0),
+            None => standing,
+        };
+        SalesWindow {
+            opens_at: patched(self.opens_at, window.opens_at),
+            closes_at: patched(self.closes_at, window.closes_at),
+        }
+    }
 }
 
 /// Whether the operator lets the inventory sell.
@@ -196,15 +222,16 @@ impl StatusWord {
 
 /// What all three kinds of PATCH have in common.
 pub(crate) fn terms_patch(
+    standing: &Terms,
     name: Option<&String>,
     status: Option<StatusWord>,
-    sales: Option<SalesBody>,
+    sales: Option<SalesPatch>,
     rules: Option<&RulesInput>,
 ) -> TermsPatch {
     TermsPatch {
         name: name.cloned(),
         status: status.map(StatusWord::status),
-        sales: sales.map(SalesBody::window),
+        sales: sales.map(|patch| patch.of(standing.sales)),
         rules: rules.map(RulesInput::patch).unwrap_or_default(),
     }
 }

@@ -62,6 +62,10 @@ pub(crate) async fn list(
             && wanted.customer.as_deref().is_none_or(|customer| *booking.customer == *customer)
             && wanted.status.is_none_or(|status| status == status_of(booking))
     };
+    if let Some(customer) = &wanted.customer {
+        let (found, next) = of_customer(&app, &inventories, customer, before, limit, fits).await?;
+        return show(&app, found, next).await;
+    }
     let mut found = Vec::new();
     let mut looked_at = 0;
     let mut more = true;
@@ -93,7 +97,38 @@ pub(crate) async fn list(
             }
         }
     }
-    let next_cursor = more.then(|| page::cursor(&(before.0.0, before.1.0, before.2)));
+    show(&app, found, more.then_some(before)).await
+}
+
+/// A customer's bookings, from the lists that the writers keep of them. A place is one in that list.
+async fn of_customer(
+    app: &App,
+    inventories: &[InventoryNumber],
+    customer: &str,
+    before: Place,
+    limit: usize,
+    fits: impl Fn(&Booking) -> bool,
+) -> Result<(Vec<(InventoryNumber, Arc<Booking>)>, Option<Place>), Problem> {
+    let mut all = Vec::new();
+    for &number in inventories {
+        let newest_first = app.engine.bookings_of(number, customer).await?;
+        let placed = newest_first.into_iter().rev().enumerate();
+        all.extend(placed.map(|(place, booking)| ((booking.created_at, number, place), booking)));
+    }
+    all.retain(|(place, booking)| *place < before && fits(booking));
+    all.sort_unstable_by_key(|(place, _)| std::cmp::Reverse(*place));
+    let more = all.len() > limit;
+    all.truncate(limit);
+    let next = all.last().filter(|_| more).map(|(place, _)| *place);
+    Ok((all.into_iter().map(|(place, booking)| (place.1, booking)).collect(), next))
+}
+
+async fn show(
+    app: &App,
+    found: Vec<(InventoryNumber, Arc<Booking>)>,
+    next: Option<Place>,
+) -> Result<Response, Problem> {
+    let next_cursor = next.map(|next| page::cursor(&(next.0.0, next.1.0, next.2)));
     let mut views = Vec::with_capacity(found.len());
     for (number, _) in &found {
         views.push(app.engine.view(*number).await?);

@@ -18,7 +18,7 @@ use crate::idempotency::IdempotencyKey;
 use crate::ids::find_inventory;
 use crate::input::Input;
 use crate::problem::Problem;
-use crate::rules::{RulesInput, SalesBody, StatusWord, terms_patch};
+use crate::rules::{RulesInput, SalesPatch, StatusWord, terms_patch};
 use crate::submit::Asked;
 
 /// What is to be different about an event. What is not named stays.
@@ -30,7 +30,7 @@ pub(crate) struct EventPatch {
     #[serde(default)]
     status: Option<StatusWord>,
     #[serde(default)]
-    sales: Option<SalesBody>,
+    sales: Option<SalesPatch>,
     #[serde(default)]
     rules: Option<RulesInput>,
     /// New prices, for bookings from now on.
@@ -58,7 +58,14 @@ pub(crate) async fn patch(
 ) -> Result<Response, Problem> {
     caller.must_be_admin()?;
     let number = find_inventory(&app.engine, &caller.tenant, KIND, &id)?;
-    let terms = terms_patch(request.name.as_ref(), request.status, request.sales, request.rules.as_ref());
+    let standing = app.engine.view(number).await?;
+    let terms = terms_patch(
+        &standing.terms,
+        request.name.as_ref(),
+        request.status,
+        request.sales,
+        request.rules.as_ref(),
+    );
     let action = Action::PatchEvent(Box::new(PatchEvent {
         terms,
         section_prices: prices(request.sections.as_deref()),

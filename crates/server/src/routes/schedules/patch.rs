@@ -18,7 +18,7 @@ use crate::idempotency::IdempotencyKey;
 use crate::ids::find_inventory;
 use crate::input::Input;
 use crate::problem::Problem;
-use crate::rules::{RulesInput, SalesBody, StatusWord, terms_patch};
+use crate::rules::{RulesInput, SalesPatch, StatusWord, terms_patch};
 use crate::submit::Asked;
 use crate::time::Day;
 
@@ -31,7 +31,7 @@ pub(crate) struct SchedulePatch {
     #[serde(default)]
     status: Option<StatusWord>,
     #[serde(default)]
-    sales: Option<SalesBody>,
+    sales: Option<SalesPatch>,
     #[serde(default)]
     rules: Option<RulesInput>,
     #[serde(default)]
@@ -56,8 +56,15 @@ pub(crate) async fn patch(
 ) -> Result<Response, Problem> {
     caller.must_be_admin()?;
     let number = find_inventory(&app.engine, &caller.tenant, KIND, &id)?;
+    let standing = app.engine.view(number).await?;
     let action = Action::PatchSchedule(Box::new(PatchSchedule {
-        terms: terms_patch(request.name.as_ref(), request.status, request.sales, request.rules.as_ref()),
+        terms: terms_patch(
+            &standing.terms,
+            request.name.as_ref(),
+            request.status,
+            request.sales,
+            request.rules.as_ref(),
+        ),
         pattern: PatternPatch {
             windows: request.windows.as_ref().map(|windows| windows.iter().map(NewWindow::window).collect()),
             days: request.days,
