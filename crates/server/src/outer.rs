@@ -63,8 +63,10 @@ fn of_framework(response: &Response) -> Option<Problem> {
     if !refused || response.extensions().get::<Problem>().is_some() {
         return None;
     }
-    let code = if status == StatusCode::BAD_REQUEST { "INVALID_REQUEST" } else { "REQUEST_REFUSED" };
-    Some(Problem::new(status, code, "The request cannot be understood."))
+    if status == StatusCode::BAD_REQUEST {
+        return Some(Problem::invalid("", "the request cannot be understood"));
+    }
+    Some(Problem::new(status, "REQUEST_REFUSED", "The request cannot be understood."))
 }
 
 impl RequestId {
