@@ -15,9 +15,18 @@ pub(crate) struct Committer {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) chosen_ids: Arc<ChosenIds>,
+    /// Locked by whoever commits: one at a time.
+    pub(crate) standing: Mutex<Standing>,
+}
+
+/// What earlier commits showed.
+#[derive(Debug, Default)]
+pub(crate) struct Standing {
     /// Readings of inventories that were found to be out of date. What was decided on them after the batch that showed it
     /// must not leave either, even if it changed nothing.
-    pub(crate) out_of_date: Mutex<HashSet<(InventoryNumber, u32)>>,
+    out_of_date: HashSet<(InventoryNumber, u32)>,
+    /// After an error the store is not written again.
+    failed: bool,
 }
 
 /// The batch of one shard on its way.
@@ -38,26 +47,39 @@ pub(crate) struct Settled {
 }
 
 impl Committer {
+    /// Whether somebody is committing.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.standing.is_locked()
+    }
+
     /// Commits the batches of all shards together. What is durable is published, then the shards are told, then the
     /// callers are answered: nothing leaves before the commit, and nobody can ask about what is not yet shown.
     ///
-    /// After an error nobody was told anything except that the outcome is unknown.
+    /// After an error nobody was told anything except that the outcome is unknown, and every later commit fails, too.
     pub(crate) fn commit(
         &self,
         batches: Vec<Sealed>,
         mut tell: impl FnMut(Settled),
     ) -> Result<(), CommitError> {
-        let mut out_of_date = self.out_of_date.lock();
+        let mut standing = self.standing.lock();
+        let Standing { out_of_date, failed } = &mut *standing;
         let writes: Vec<&BatchWrite> = batches
             .iter()
             .flat_map(|batch| &batch.parts)
             .filter(|part| !out_of_date.contains(&part.of()))
             .filter_map(|part| part.write.as_ref())
             .collect();
-        let fenced = if writes.is_empty() { Ok(Vec::new()) } else { self.store.commit(&writes) };
+        let fenced = if *failed {
+            Err(CommitError::Failed("an earlier commit failed".to_owned()))
+        } else if writes.is_empty() {
+            Ok(Vec::new())
+        } else {
+            self.store.commit(&writes)
+        };
         let fenced = match fenced {
             Ok(fenced) => fenced,
             Err(error) => {
+                *failed = true;
                 batches.into_iter().flat_map(|batch| batch.parts).for_each(Part::unknown);
                 return Err(error);
             }

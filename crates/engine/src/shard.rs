@@ -19,7 +19,7 @@ use boxoffice_core::refusal::Refusal;
 use boxoffice_core::time::Timestamp;
 use parking_lot::Mutex;
 
-use crate::answer::{Answer, ReplyTo, SubmitError};
+use crate::answer::{Answer, Asked, SubmitError};
 use crate::engine::Settings;
 use crate::ids::{InventoryNumber, inventory_of};
 use crate::limits::{
@@ -47,8 +47,7 @@ pub(crate) struct Shard {
     /// Inventories that were created here and are not yet in the registry.
     created: HashMap<Arc<str>, InventoryNumber>,
     deadlines: Deadlines,
-    open: Vec<Part>,
-    open_commands: usize,
+    open: Open,
     /// Batches on their way.
     in_flight: u32,
     errands: Errands,
@@ -59,8 +58,7 @@ pub(crate) struct Shard {
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) target: Target,
-    pub(crate) command: Command,
-    pub(crate) reply: ReplyTo,
+    pub(crate) asked: Asked,
 }
 
 /// Which inventory a command is for.
@@ -88,7 +86,7 @@ pub(crate) struct Part {
     /// `None` if nothing changed.
     pub(crate) write: Option<BatchWrite>,
     publication: Option<Publication>,
-    answered: Vec<(Request, Applied)>,
+    answered: Vec<(Request, Answer)>,
 }
 
 /// Commands whose part was fenced, to be decided again.
@@ -96,6 +94,13 @@ pub(crate) struct Fenced {
     number: InventoryNumber,
     generation: u32,
     requests: Vec<Request>,
+}
+
+/// The batch that gathers.
+#[derive(Default)]
+struct Open {
+    parts: Vec<Part>,
+    commands: usize,
 }
 
 struct Live {
@@ -147,8 +152,7 @@ impl Shard {
             loading: HashMap::default(),
             created: HashMap::default(),
             deadlines: Deadlines::default(),
-            open: Vec::new(),
-            open_commands: 0,
+            open: Open::default(),
             in_flight: 0,
             errands: Errands::default(),
             next_sweep: Timestamp(i64::MIN),
@@ -167,7 +171,7 @@ impl Shard {
 
     /// Whether the open batch takes no more commands before it is sealed.
     pub(crate) fn is_full(&self) -> bool {
-        self.open_commands >= BATCH_COMMANDS_MAX
+        self.open.commands >= BATCH_COMMANDS_MAX
     }
 
     /// Decides a command, or lets it wait for its inventory.
@@ -179,15 +183,12 @@ impl Shard {
                 None => return self.create(now, request),
             },
         };
-        if self.live.contains_key(&number) {
-            self.decide(now, number, request);
-            return;
-        }
+        let Some(request) = self.decide(now, number, request) else { return };
         let waiting = self.begin_loading(number);
         if waiting.requests.len() < WAITING_FOR_LOAD_COMMANDS_MAX {
             waiting.requests.push(request);
         } else {
-            request.reply.send(Err(SubmitError::overloaded()));
+            request.asked.answer(Err(SubmitError::overloaded()));
         }
     }
 
@@ -239,14 +240,14 @@ impl Shard {
             None => {
                 waiting.readers.into_iter().for_each(|reader| drop(reader.send(Ok(()))));
                 for request in waiting.requests {
-                    self.decide(now, number, request);
+                    self.submit(now, request);
                 }
             }
             Some(error) => {
                 // It is not tried again by itself: somebody has to look at it.
                 self.deadlines.set(number, None);
                 waiting.readers.into_iter().for_each(|reader| drop(reader.send(Err(error.clone()))));
-                waiting.requests.into_iter().for_each(|request| request.reply.send(Err(error.clone())));
+                waiting.requests.into_iter().for_each(|request| request.asked.answer(Err(error.clone())));
             }
         }
     }
@@ -272,16 +273,15 @@ impl Shard {
     /// The batch that has gathered, if the last one is through or this one is large.
     pub(crate) fn seal(&mut self) -> Option<Vec<Part>> {
         let ready = match self.in_flight {
-            0 => !self.open.is_empty(),
-            1 => self.open_commands >= self.seal_ahead_commands_min,
+            0 => !self.open.parts.is_empty(),
+            1 => self.open.commands >= self.seal_ahead_commands_min,
             _ => false,
         };
         if !ready {
             return None;
         }
         self.in_flight += 1;
-        self.open_commands = 0;
-        let mut parts = std::mem::take(&mut self.open);
+        let Open { mut parts, .. } = std::mem::take(&mut self.open);
         for part in &mut parts {
             let live = self.live.get_mut(&part.number).expect("it has an open part");
             live.in_flight += 1;
@@ -290,6 +290,11 @@ impl Shard {
             self.seal_part(part);
         }
         Some(parts)
+    }
+
+    /// Whether a batch that was just sealed is of a single command, and no other is on its way.
+    pub(crate) fn is_alone(&self, sealed: &[Part]) -> bool {
+        self.in_flight == 1 && matches!(sealed, [part] if part.answered.len() == 1)
     }
 
     /// The last batch is durable, except for what is in `fenced`.
@@ -312,8 +317,8 @@ impl Shard {
                 let live = self.live.remove(&number).expect("just seen");
                 self.created.remove(&live.name);
                 // What was decided since on the state that was dropped is decided again as well.
-                let dropped = self.open.extract_if(.., |part| part.number == number).collect::<Vec<_>>();
-                self.open_commands -= dropped.iter().map(|part| part.answered.len()).sum::<usize>();
+                let dropped = self.open.parts.extract_if(.., |part| part.number == number).collect::<Vec<_>>();
+                self.open.commands -= dropped.iter().map(|part| part.answered.len()).sum::<usize>();
                 self.number_open_parts();
                 // Also if nobody waits for it: what fell due in it must fall due again.
                 if self.registry.of_number(number).is_some() {
@@ -347,18 +352,18 @@ impl Shard {
 
     /// Answers everybody who waits: nothing more will be committed.
     pub(crate) fn give_up(&mut self, error: &SubmitError) {
-        for part in self.open.drain(..) {
-            part.answered.into_iter().for_each(|(request, _)| request.reply.send(Err(error.clone())));
+        for part in self.open.parts.drain(..) {
+            part.answered.into_iter().for_each(|(request, _)| request.asked.answer(Err(error.clone())));
         }
         for (_, waiting) in self.loading.drain() {
             waiting.readers.into_iter().for_each(|reader| drop(reader.send(Err(error.clone()))));
-            waiting.requests.into_iter().for_each(|request| request.reply.send(Err(error.clone())));
+            waiting.requests.into_iter().for_each(|request| request.asked.answer(Err(error.clone())));
         }
     }
 
     /// Whether nothing is open, on its way, or waited for.
     pub(crate) fn is_at_rest(&self) -> bool {
-        self.in_flight == 0 && self.open.is_empty() && self.loading.is_empty()
+        self.in_flight == 0 && self.open.parts.is_empty() && self.loading.is_empty()
     }
 
     fn number_of(&self, name: &str) -> Option<InventoryNumber> {
@@ -378,10 +383,11 @@ impl Shard {
         let Target::Name(name) = &request.target else { unreachable!("only names are created") };
         let name = Arc::clone(name);
         let mut inventory = Inventory::default();
-        let applied = boxoffice_core::apply(&mut inventory, now, &request.command);
+        let applied = boxoffice_core::apply(&mut inventory, now, request.asked.command());
+        let (answer, changes) = split(applied);
         if inventory.stock().is_none() {
             // Even a remembered refusal: there is nothing to remember it in.
-            request.reply.send(Ok(Answer::of(applied)));
+            request.asked.answer(Ok(answer));
             return;
         }
         let number = InventoryNumber(self.numbers.fetch_add(1, Ordering::Relaxed));
@@ -391,7 +397,7 @@ impl Shard {
             generation: 0,
             hash: Hash::default(),
             stock: None,
-            changes: Vec::new(),
+            changes,
             open_part: None,
             last_commands: 0,
             last_used: now,
@@ -401,9 +407,9 @@ impl Shard {
             snapshot_wanted: false,
             keys_forgotten_at: now,
         };
-        self.live.insert(number, live);
+        let live = self.live.entry(number).insert_entry(live).into_mut();
         self.created.insert(name, number);
-        self.note(number, request, applied);
+        self.open.note(number, live, request, answer);
     }
 
     fn take_in(&mut self, now: Timestamp, number: InventoryNumber, loaded: Loaded, state: State) {
@@ -433,17 +439,19 @@ impl Shard {
         self.update_deadline(number);
     }
 
-    fn decide(&mut self, now: Timestamp, number: InventoryNumber, request: Request) {
-        let live = self.live.get_mut(&number).expect("it is in memory");
+    /// Decides a command and puts its answer into the open batch; gives it back if its inventory is not in memory.
+    fn decide(&mut self, now: Timestamp, number: InventoryNumber, request: Request) -> Option<Request> {
+        let Some(live) = self.live.get_mut(&number) else { return Some(request) };
         live.last_used = now;
-        let applied = match &request.command.action {
+        let command = request.asked.command();
+        let applied = match &command.action {
             Action::Book(book) if inventory_of(book.id) != number => {
                 // An id that names another inventory is that one's to give.
                 let named = self.registry.of_number(inventory_of(book.id)).is_some();
                 let claimed = if named { Ok(false) } else { self.chosen_ids.claim(book.id, number) };
                 match claimed {
                     Ok(true) => {
-                        let applied = boxoffice_core::apply(&mut live.inventory, now, &request.command);
+                        let applied = boxoffice_core::apply(&mut live.inventory, now, command);
                         let booked =
                             |change: &Change| matches!(change, Change::Booked(made) if made.id == book.id);
                         if !applied.changes.iter().any(booked) {
@@ -454,43 +462,26 @@ impl Shard {
                     Ok(false) => {
                         // Remembered with its key: the claim may be gone when the command is sent again.
                         let taken = Refusal::BookingIdTaken;
-                        boxoffice_core::refuse(&mut live.inventory, now, &request.command, taken)
+                        boxoffice_core::refuse(&mut live.inventory, now, command, taken)
                     }
                     Err(error) => {
                         tracing::error!(%number, %error, "a booking id cannot be looked up");
-                        request.reply.send(Err(SubmitError::Damaged(Arc::from(error.to_string()))));
-                        return;
+                        request.asked.answer(Err(SubmitError::Damaged(Arc::from(error.to_string()))));
+                        return None;
                     }
                 }
             }
-            _ => boxoffice_core::apply(&mut live.inventory, now, &request.command),
+            _ => boxoffice_core::apply(&mut live.inventory, now, command),
         };
-        self.note(number, request, applied);
-    }
-
-    /// Puts a decided command into the open batch.
-    fn note(&mut self, number: InventoryNumber, request: Request, mut applied: Applied) {
-        let live = self.live.get_mut(&number).expect("it is in memory");
-        live.changes.append(&mut applied.changes);
-        self.open_commands += 1;
-        let generation = live.generation;
-        self.part(number, generation).answered.push((request, applied));
-    }
-
-    fn part(&mut self, number: InventoryNumber, generation: u32) -> &mut Part {
-        let live = self.live.get_mut(&number).expect("it is in memory");
-        let at = *live.open_part.get_or_insert_with(|| {
-            // Batches are about as large as the one before.
-            let answered = Vec::with_capacity(live.last_commands);
-            self.open.push(Part { number, generation, write: None, publication: None, answered });
-            self.open.len() - 1
-        });
-        &mut self.open[at]
+        let (answer, mut changes) = split(applied);
+        live.changes.append(&mut changes);
+        self.open.note(number, live, request, answer);
+        None
     }
 
     /// Tells the inventories anew where their open parts are.
     fn number_open_parts(&mut self) {
-        for (at, part) in self.open.iter().enumerate() {
+        for (at, part) in self.open.parts.iter().enumerate() {
             self.live.get_mut(&part.number).expect("it has an open part").open_part = Some(at);
         }
     }
@@ -516,8 +507,7 @@ impl Shard {
         }
         live.changes.append(&mut changes);
         if !live.changes.is_empty() {
-            let generation = live.generation;
-            self.part(number, generation);
+            self.open.part(number, live);
         }
         self.update_deadline(number);
         // Whatever could not be done will not be possible a moment later either.
@@ -591,7 +581,7 @@ impl Shard {
     }
 
     fn drop_idle(&mut self, now: Timestamp) {
-        let open: BTreeSet<InventoryNumber> = self.open.iter().map(|part| part.number).collect();
+        let open: BTreeSet<InventoryNumber> = self.open.parts.iter().map(|part| part.number).collect();
         let registry = &self.registry;
         let idle_since = Timestamp(now.0.saturating_sub(self.idle_after_ms));
         let deadlines = &mut self.deadlines;
@@ -618,6 +608,30 @@ fn chosen_ids(number: InventoryNumber, changes: &[Change]) -> impl Iterator<Item
         Change::Booked(booking) if inventory_of(booking.id) != number => Some(booking.id),
         _ => None,
     })
+}
+
+/// What to answer, and what changed.
+fn split(applied: Applied) -> (Answer, Vec<Change>) {
+    let Applied { outcome, changes, sequence, decided_at, replayed } = applied;
+    (Answer { outcome, sequence, decided_at, replayed }, changes)
+}
+
+impl Open {
+    fn note(&mut self, number: InventoryNumber, live: &mut Live, request: Request, answer: Answer) {
+        self.commands += 1;
+        self.part(number, live).answered.push((request, answer));
+    }
+
+    fn part(&mut self, number: InventoryNumber, live: &mut Live) -> &mut Part {
+        let at = *live.open_part.get_or_insert_with(|| {
+            // Batches are about as large as the one before.
+            let answered = Vec::with_capacity(live.last_commands);
+            let generation = live.generation;
+            self.parts.push(Part { number, generation, write: None, publication: None, answered });
+            self.parts.len() - 1
+        });
+        &mut self.parts[at]
+    }
 }
 
 impl Live {
@@ -647,8 +661,8 @@ impl Part {
 
     /// Answers the callers. Only for what is durable: see [`crate::commit`].
     pub(crate) fn answer(self) {
-        for (request, applied) in self.answered {
-            request.reply.send(Ok(Answer::of(applied)));
+        for (request, answer) in self.answered {
+            request.asked.answer(Ok(answer));
         }
     }
 
@@ -664,7 +678,7 @@ impl Part {
     /// Tells the callers that nobody knows.
     pub(crate) fn unknown(self) {
         for (request, _) in self.answered {
-            request.reply.send(Err(SubmitError::OutcomeUnknown));
+            request.asked.answer(Err(SubmitError::OutcomeUnknown));
         }
     }
 }

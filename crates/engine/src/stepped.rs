@@ -11,7 +11,7 @@ use boxoffice_core::ids::BookingId;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use crate::answer::{Answer, ReplyTo, SubmitError};
+use crate::answer::{Answer, Asked, SubmitError};
 use crate::clock::Clock;
 use crate::commit::{Committer, Sealed, Settled};
 use crate::engine::{Settings, shard_of};
@@ -52,7 +52,7 @@ pub(crate) fn assemble(store: &Arc<dyn Store>, settings: &Settings) -> Result<As
         store: Arc::clone(store),
         registry: Arc::clone(&registry),
         chosen_ids,
-        out_of_date: Mutex::default(),
+        standing: Mutex::default(),
     };
     Ok(Assembled { registry, shards, committer })
 }
@@ -112,7 +112,8 @@ impl SteppedEngine {
     /// Has a command decided. The answer arrives when its batch was committed.
     pub fn submit(&mut self, name: &str, command: Command) -> Receipt {
         let (sender, receipt) = oneshot::channel();
-        let request = Request { target: Target::Name(name.into()), command, reply: ReplyTo::One(sender) };
+        let asked = Asked::One(Arc::new(command), sender);
+        let request = Request { target: Target::Name(name.into()), asked };
         let shard = shard_of(route_of(name), self.shards.len());
         self.shards[shard].submit(self.clock.now(), request);
         self.collect_errands(shard);

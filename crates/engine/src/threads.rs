@@ -73,6 +73,7 @@ pub enum StopReason {
 pub(crate) struct Shared {
     pub(crate) clock: Clock,
     pub(crate) store: Arc<dyn Store>,
+    pub(crate) committer: Committer,
     pub(crate) shards: Vec<Inbox<Offer, News>>,
     pub(crate) sealed: Inbox<Infallible, Sealed>,
     pub(crate) errands: Inbox<Errand, Errand>,
@@ -143,7 +144,7 @@ fn end_helper(_shared: &Shared, _index: usize) {}
 
 fn refuse(offer: Offer) {
     match offer {
-        Offer::Command(request) => request.reply.send(Err(SubmitError::Stopped)),
+        Offer::Command(request) => request.asked.answer(Err(SubmitError::Stopped)),
         Offer::Show(_, reader) => drop(reader.send(Err(SubmitError::Stopped))),
         // Told by the end of the channel: see `Engine::bookings_of`.
         Offer::BookingsOf(..) => {}
@@ -202,10 +203,19 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
         for number in errands.snapshot {
             let _ = shared.snapshots.tell((index, number));
         }
-        if let Some(parts) = shard.seal()
-            && let Err(refused) = shared.sealed.tell(Sealed { shard: index, parts })
-        {
-            refused.parts.into_iter().for_each(Part::unknown);
+        if let Some(parts) = shard.seal() {
+            let alone = shard.is_alone(&parts) && offers.is_empty() && !shared.committer.is_busy();
+            let sealed = Sealed { shard: index, parts };
+            if alone {
+                // Nobody else is here: waking the committer would take longer than doing its work.
+                let mut settled = None;
+                commit(shared, vec![sealed], |ours| settled = Some(ours));
+                if let Some(Settled { through, fenced, .. }) = settled {
+                    shard.committed(now, &through, fenced);
+                }
+            } else if let Err(refused) = shared.sealed.tell(sealed) {
+                refused.parts.into_iter().for_each(Part::unknown);
+            }
         }
         if closing && offers.is_empty() && inbox.len() == 0 && shard.is_at_rest() {
             return;
@@ -213,7 +223,7 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
     }
 }
 
-pub(crate) fn run_committer(shared: &Shared, committer: &Committer) {
+pub(crate) fn run_committer(shared: &Shared) {
     let _guard = Guard { shared, name: "committer", end: end_committer, index: 0 };
     let mut batches = Vec::new();
     loop {
@@ -221,16 +231,23 @@ pub(crate) fn run_committer(shared: &Shared, committer: &Committer) {
         if batches.is_empty() {
             return;
         }
-        // A snapshot may have failed meanwhile: after an error the store is not written again.
-        if shared.stopped.borrow().is_some() {
-            return batches.into_iter().flat_map(|batch| batch.parts).for_each(Part::unknown);
-        }
         // A shard that has ended has nobody left to tell.
         let tell = |settled: Settled| drop(shared.shards[settled.shard].tell(News::Settled(settled)));
-        if let Err(error) = committer.commit(std::mem::take(&mut batches), tell) {
-            return shared.stop_after(error);
+        if !commit(shared, std::mem::take(&mut batches), tell) {
+            return;
         }
     }
+}
+
+/// Commits, and stops the engine if that fails; says whether it did not.
+fn commit(shared: &Shared, batches: Vec<Sealed>, tell: impl FnMut(Settled)) -> bool {
+    // A snapshot may have failed meanwhile: after an error the store is not written again.
+    if shared.stopped.borrow().is_some() {
+        batches.into_iter().flat_map(|batch| batch.parts).for_each(Part::unknown);
+        return false;
+    }
+    let result = shared.committer.commit(batches, tell);
+    result.map_err(|error| shared.stop_after(error)).is_ok()
 }
 
 pub(crate) fn run_loader(shared: &Shared) {

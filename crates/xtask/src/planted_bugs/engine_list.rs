@@ -90,8 +90,8 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         "refused-id-not-remembered",
         "a booking that was refused is made when the same request comes again",
         "shard.rs",
-        "boxoffice_core::refuse(&mut live.inventory, now, &request.command, taken)",
-        "{\n                            let forgetful = Command { idempotency: None, ..request.command.clone() };\n                            boxoffice_core::refuse(&mut live.inventory, now, &forgetful, taken)\n                        }",
+        "boxoffice_core::refuse(&mut live.inventory, now, command, taken)",
+        "{\n                            let forgetful = Command { idempotency: None, ..command.clone() };\n                            boxoffice_core::refuse(&mut live.inventory, now, &forgetful, taken)\n                        }",
     ),
     bug(
         "claims-of-fenced-commands-kept",
