@@ -62,6 +62,13 @@ impl Bookings {
         self.place(id).map(|place| self.at(place))
     }
 
+    /// See [`Index::warm`].
+    pub(crate) fn warm(&self, id: BookingId, customer: &str, code: RedeemCode) {
+        self.ids.warm(&id);
+        self.codes.warm(&code);
+        self.accounts.warm(customer);
+    }
+
     /// The booking at a place.
     pub(crate) fn at(&self, place: u32) -> &Arc<Booking> {
         &self.entries[place as usize].booking

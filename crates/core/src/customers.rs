@@ -103,6 +103,11 @@ impl Accounts {
         &self.list[account as usize]
     }
 
+    /// See [`Index::warm`].
+    pub(crate) fn warm(&self, name: &str) {
+        self.names.warm(name);
+    }
+
     /// The account of a name; `name_at` reads the name in a booking.
     pub(crate) fn find<'a>(&self, name: &str, name_at: impl Fn(u32) -> &'a Arc<str>) -> Option<u32> {
         self.names.find(name, |account| **name_at(self.at(account).newest) == *name)

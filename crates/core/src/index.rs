@@ -58,6 +58,13 @@ impl Index {
         (slot != EMPTY).then(|| place_of(slot))
     }
 
+    /// Reads the slot in which a key would stand, so that it is in the cache when the key is looked for.
+    pub(crate) fn warm<K: Hash + ?Sized>(&self, key: &K) {
+        if !self.slots.is_empty() {
+            std::hint::black_box(self.slots[self.home(self.hash(key))]);
+        }
+    }
+
     /// The place of a key; if it is not there, it is added and leads to `place` from now on.
     pub fn find_or_insert<K: Hash + ?Sized>(
         &mut self,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::booking::{Booking, Details, Status, Units};
 use crate::bookings::Bookings;
 use crate::change::{BoxProperties, Change};
+use crate::command::{Action, Command};
 use crate::customers::Customers;
 use crate::event::Event;
 use crate::ids::{BookingId, RedeemCode};
@@ -109,6 +110,17 @@ impl Inventory {
     /// The answers that idempotency keys remember.
     pub fn memory(&self) -> &Memory {
         &self.memory
+    }
+
+    /// Touches what deciding a command will read, and changes nothing. The memory of a large inventory is cold, and the processor
+    /// waits for many reads together as long as for one: so whoever has several commands looks ahead at all of them first.
+    pub fn look_ahead(&self, command: &Command) {
+        if let Some(idempotency) = &command.idempotency {
+            self.memory.warm(&idempotency.key);
+        }
+        if let Action::Book(book) = &command.action {
+            self.bookings.warm(book.id, &book.customer, book.redeem_code);
+        }
     }
 
     /// When something falls due by itself.

@@ -69,6 +69,11 @@ impl Memory {
         self.number(key).map(|number| self.at(number)).filter(|remembered| remembered.keep_until > now)
     }
 
+    /// See [`Index::warm`].
+    pub(crate) fn warm(&self, key: &KeyDigest) {
+        self.numbers.warm(key);
+    }
+
     /// The answer that was remembered last.
     pub(crate) fn last(&self) -> Option<&Remembered> {
         self.queue.back()

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use crate::ids::InventoryNumber;
 use crate::published::Registry;
-use crate::shard::{ChosenIds, Fenced, Part};
+use crate::shard::{ChosenIds, Fenced, Part, Through};
 use crate::store::{BatchWrite, CommitError, Store};
 
 /// Makes batches durable and releases them.
@@ -41,7 +41,7 @@ pub(crate) struct Settled {
     /// Index of the shard.
     pub(crate) shard: usize,
     /// Durable.
-    pub(crate) through: Vec<(InventoryNumber, u32)>,
+    pub(crate) through: Vec<Through>,
     /// To be decided again.
     pub(crate) fenced: Vec<Fenced>,
 }
@@ -58,11 +58,12 @@ impl Committer {
     /// After an error nobody was told anything except that the outcome is unknown, and every later commit fails, too.
     pub(crate) fn commit(
         &self,
-        batches: Vec<Sealed>,
+        mut batches: Vec<Sealed>,
         mut tell: impl FnMut(Settled),
     ) -> Result<(), CommitError> {
         let mut standing = self.standing.lock();
         let Standing { out_of_date, failed } = &mut *standing;
+        batches.iter_mut().flat_map(|batch| &mut batch.parts).for_each(Part::encode);
         let writes: Vec<&BatchWrite> = batches
             .iter()
             .flat_map(|batch| &batch.parts)
@@ -96,7 +97,7 @@ impl Committer {
             }
             tell(Settled {
                 shard,
-                through: passed.iter().map(Part::of).collect(),
+                through: passed.iter().map(Part::through).collect(),
                 fenced: stopped.into_iter().map(|part| part.fenced(&self.chosen_ids)).collect(),
             });
             durable.extend(passed);

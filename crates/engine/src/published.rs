@@ -192,13 +192,11 @@ impl BookingsView {
     }
 
     fn put(&mut self, booking: Arc<Booking>) {
-        match self.place(booking.id) {
+        let (id, next) = (booking.id, u32::try_from(self.bookings.len()).expect("bookings are bounded"));
+        let bookings = &self.bookings;
+        match self.ids.find_or_insert(&id, next, |place| bookings[place as usize].id == id) {
             Some(place) => self.bookings[place as usize] = booking,
-            None => {
-                let place = u32::try_from(self.bookings.len()).expect("bookings are bounded");
-                self.ids.insert(&booking.id, place);
-                self.bookings.push(booking);
-            }
+            None => self.bookings.push(booking),
         }
     }
 

@@ -83,10 +83,31 @@ pub(crate) struct Errands {
 pub(crate) struct Part {
     number: InventoryNumber,
     generation: u32,
+    /// What is to be written, until [`Part::encode`] has made bytes of it; `None` if nothing changed.
+    draft: Option<Draft>,
     /// `None` if nothing changed.
     pub(crate) write: Option<BatchWrite>,
     publication: Option<Publication>,
     answered: Vec<(Request, Answer)>,
+}
+
+/// A batch of one inventory that is not yet bytes: that is left to whoever commits, because the shard has the most to do.
+struct Draft {
+    name: Arc<str>,
+    sequence: u64,
+    last_hash: LastHash,
+    next_deadline: Option<Timestamp>,
+    changes: Arc<Vec<Change>>,
+}
+
+/// The hash of the last record of one reading of an inventory; known to the batches on their way, in their order.
+type LastHash = Arc<Mutex<Hash>>;
+
+/// A part that is durable.
+pub(crate) struct Through {
+    number: InventoryNumber,
+    generation: u32,
+    journal_bytes: u64,
 }
 
 /// Commands whose part was fenced, to be decided again.
@@ -108,8 +129,7 @@ struct Live {
     name: Arc<str>,
     /// Counts how often it was read from the store: a fence that fell on an earlier reading concerns nobody any more.
     generation: u32,
-    /// Of the last record that was sealed.
-    hash: Hash,
+    last_hash: LastHash,
     stock: Option<Arc<StockView>>,
     /// Changes since the last seal.
     changes: Vec<Change>,
@@ -189,6 +209,15 @@ impl Shard {
             waiting.requests.push(request);
         } else {
             request.asked.answer(Err(SubmitError::overloaded()));
+        }
+    }
+
+    /// Prepares for a command that will be submitted soon: see [`Inventory::look_ahead`].
+    pub(crate) fn look_ahead(&self, request: &Request) {
+        if let Target::Number(number) = request.target
+            && let Some(live) = self.live.get(&number)
+        {
+            live.inventory.look_ahead(request.asked.command());
         }
     }
 
@@ -301,14 +330,16 @@ impl Shard {
     pub(crate) fn committed(
         &mut self,
         now: Timestamp,
-        through: &[(InventoryNumber, u32)],
+        through: &[Through],
         fenced: Vec<Fenced>,
     ) {
         self.in_flight -= 1;
-        for (number, generation) in through {
+        for Through { number, generation, journal_bytes } in through {
             if let Some(live) = self.live.get_mut(number).filter(|live| live.generation == *generation) {
                 live.in_flight -= 1;
+                live.journal_bytes += journal_bytes;
                 self.created.remove(&live.name);
+                self.want_snapshot(*number, SNAPSHOT_JOURNAL_FACTOR_MAX);
             }
         }
         for Fenced { number, generation, requests } in fenced {
@@ -395,7 +426,7 @@ impl Shard {
             inventory,
             name: Arc::clone(&name),
             generation: 0,
-            hash: Hash::default(),
+            last_hash: LastHash::default(),
             stock: None,
             changes,
             open_part: None,
@@ -423,7 +454,7 @@ impl Shard {
             inventory,
             name: head.name,
             generation,
-            hash: head.hash,
+            last_hash: Arc::new(Mutex::new(head.hash)),
             stock: Some(stock),
             changes: Vec::new(),
             open_part: None,
@@ -533,25 +564,16 @@ impl Shard {
             None => StockView::new(&live.inventory).expect("its creation is in this batch"),
         });
         live.stock = Some(Arc::clone(&stock));
-        let previous = live.hash;
-        let (record, hash) = record::encode_record(number, sequence, previous, &changes);
-        live.hash = hash;
-        live.journal_bytes += record.len() as u64;
-        self.want_snapshot(number, SNAPSHOT_JOURNAL_FACTOR_MAX);
-        let live = self.live.get_mut(&number).expect("just seen");
         let due = live.inventory.next_deadlines();
-        let next_deadline = [due.hold, due.roll].into_iter().flatten().min();
-        let name = Arc::clone(&live.name);
-        let chosen_ids: Vec<BookingId> = chosen_ids(number, &changes).collect();
         let changes = Arc::new(changes);
         let batch = Batch { sequence, changes: Arc::clone(&changes), stock: Some(Arc::clone(&stock)) };
         part.publication = Some(Publication { stock, bookings: touched.bookings, batch: Arc::new(batch) });
-        part.write = Some(BatchWrite {
-            previous,
-            head: Head { inventory: number, name, sequence, hash, next_deadline },
-            record,
+        part.draft = Some(Draft {
+            name: Arc::clone(&live.name),
+            sequence,
+            last_hash: Arc::clone(&live.last_hash),
+            next_deadline: [due.hold, due.roll].into_iter().flatten().min(),
             changes,
-            chosen_ids,
         });
         self.update_deadline(number);
     }
@@ -627,7 +649,7 @@ impl Open {
             // Batches are about as large as the one before.
             let answered = Vec::with_capacity(live.last_commands);
             let generation = live.generation;
-            self.parts.push(Part { number, generation, write: None, publication: None, answered });
+            self.parts.push(Part { number, generation, draft: None, write: None, publication: None, answered });
             self.parts.len() - 1
         });
         &mut self.parts[at]
@@ -646,6 +668,29 @@ impl Part {
     /// Whose, and which reading of it from the store.
     pub(crate) fn of(&self) -> (InventoryNumber, u32) {
         (self.number, self.generation)
+    }
+
+    /// Makes bytes of what is to be written. The parts of an inventory in their order: each record names the one before.
+    pub(crate) fn encode(&mut self) {
+        let Some(Draft { name, sequence, last_hash, next_deadline, changes }) = self.draft.take() else { return };
+        let number = self.number;
+        let mut last_hash = last_hash.lock();
+        let previous = *last_hash;
+        let (record, hash) = record::encode_record(number, sequence, previous, &changes);
+        *last_hash = hash;
+        self.write = Some(BatchWrite {
+            previous,
+            head: Head { inventory: number, name, sequence, hash, next_deadline },
+            record,
+            chosen_ids: chosen_ids(number, &changes).collect(),
+            changes,
+        });
+    }
+
+    /// What the shard is told when it is durable.
+    pub(crate) fn through(&self) -> Through {
+        let journal_bytes = self.write.as_ref().map_or(0, |write| write.record.len() as u64);
+        Through { number: self.number, generation: self.generation, journal_bytes }
     }
 
     /// Shows what changed to whoever reads. Only for what is durable: see [`crate::commit`].

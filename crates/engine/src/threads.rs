@@ -14,6 +14,7 @@ use crate::clock::Clock;
 use crate::commit::{Committer, Sealed, Settled};
 use crate::ids::InventoryNumber;
 use crate::inbox::Inbox;
+use crate::limits::LOOK_AHEAD_COMMANDS;
 use crate::load::{self, LoadError, Loaded};
 use crate::published::State;
 use crate::shard::{Part, Request, Shard};
@@ -151,6 +152,13 @@ fn refuse(offer: Offer) {
     }
 }
 
+fn look_ahead(shard: &Shard, offer: &Offer) {
+    match offer {
+        Offer::Command(request) => shard.look_ahead(request),
+        Offer::Show(..) | Offer::BookingsOf(..) => {}
+    }
+}
+
 pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
     let _guard = Guard { shared, name: "shard", end: end_shard, index };
     let inbox = &shared.shards[index];
@@ -182,9 +190,15 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
                 }
             }
         }
+        let mut looked_at = 0;
         while !shard.is_full()
             && let Some(offer) = offers.pop_front()
         {
+            if looked_at == 0 {
+                let soon = std::iter::once(&offer).chain(&offers).take(LOOK_AHEAD_COMMANDS);
+                looked_at = soon.inspect(|offer| look_ahead(&shard, offer)).count();
+            }
+            looked_at -= 1;
             match offer {
                 Offer::Command(request) => shard.submit(now, request),
                 Offer::Show(number, reader) => shard.show(number, reader),
