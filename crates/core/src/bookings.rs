@@ -62,6 +62,11 @@ impl Bookings {
         self.place(id).map(|place| self.at(place))
     }
 
+    /// From ids to places.
+    pub(crate) fn places(&self) -> &Index {
+        &self.ids
+    }
+
     /// See [`Index::warm`].
     pub(crate) fn warm(&self, id: BookingId, customer: &str, code: RedeemCode) {
         self.ids.warm(&id);
