@@ -119,9 +119,9 @@ impl Bookings {
     pub(crate) fn add(&mut self, booking: Arc<Booking>) {
         let place = u32::try_from(self.entries.len()).expect("bookings are bounded");
         let entries = &self.entries;
-        let known = self.accounts.find_or_open(&booking.customer, place, |place| {
-            &entries[place as usize].booking.customer
-        });
+        let known = self
+            .accounts
+            .find_or_open(&booking.customer, place, |place| &entries[place as usize].booking.customer);
         let (account, previous) = match known {
             Ok(account) => (account, self.accounts.add_booking(account, place)),
             Err(opened) => (opened, place),

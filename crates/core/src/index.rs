@@ -196,7 +196,10 @@ mod tests {
         let mut index = Index::with_capacity(1);
         assert_eq!(index.find_or_insert("ann", 7, |place| place == 7), None);
         assert_eq!(index.find_or_insert("ann", 8, |place| place == 7), Some(7));
-        assert_eq!((index.len(), index.find("ann", |_| true), index.find("bob", |_| true)), (1, Some(7), None));
+        assert_eq!(
+            (index.len(), index.find("ann", |_| true), index.find("bob", |_| true)),
+            (1, Some(7), None)
+        );
     }
 
     /// In small and crowded tables, so that many keys stand behind others and some behind the last slot.

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use crate::chosen_ids::ChosenIds;
 use crate::ids::InventoryNumber;
 use crate::published::Registry;
-use crate::shard::{ChosenIds, Fenced, Part, Through};
+use crate::shard::{Fenced, Part, Through};
 use crate::store::{BatchWrite, CommitError, Store};
 
 /// Makes batches durable and releases them.

@@ -20,6 +20,7 @@ use boxoffice_core::time::Timestamp;
 use parking_lot::Mutex;
 
 use crate::answer::{Answer, Asked, SubmitError};
+use crate::chosen_ids::{ChosenIds, chosen_ids};
 use crate::engine::Settings;
 use crate::ids::{InventoryNumber, inventory_of};
 use crate::limits::{
@@ -30,7 +31,7 @@ use crate::load::{LoadError, Loaded};
 use crate::published::{Batch, Publication, Registry, State};
 use crate::record::{self, Hash, Head};
 use crate::snapshot::Written;
-use crate::store::{BatchWrite, Store, StoreError};
+use crate::store::BatchWrite;
 use crate::view::{StockView, Touched};
 
 /// What a shard is for, and where it tells readers what is committed.
@@ -327,12 +328,7 @@ impl Shard {
     }
 
     /// The last batch is durable, except for what is in `fenced`.
-    pub(crate) fn committed(
-        &mut self,
-        now: Timestamp,
-        through: &[Through],
-        fenced: Vec<Fenced>,
-    ) {
+    pub(crate) fn committed(&mut self, now: Timestamp, through: &[Through], fenced: Vec<Fenced>) {
         self.in_flight -= 1;
         for Through { number, generation, journal_bytes } in through {
             if let Some(live) = self.live.get_mut(number).filter(|live| live.generation == *generation) {
@@ -348,7 +344,8 @@ impl Shard {
                 let live = self.live.remove(&number).expect("just seen");
                 self.created.remove(&live.name);
                 // What was decided since on the state that was dropped is decided again as well.
-                let dropped = self.open.parts.extract_if(.., |part| part.number == number).collect::<Vec<_>>();
+                let dropped =
+                    self.open.parts.extract_if(.., |part| part.number == number).collect::<Vec<_>>();
                 self.open.commands -= dropped.iter().map(|part| part.answered.len()).sum::<usize>();
                 self.number_open_parts();
                 // Also if nobody waits for it: what fell due in it must fall due again.
@@ -624,14 +621,6 @@ impl Shard {
     }
 }
 
-/// New bookings whose ids do not name the inventory.
-fn chosen_ids(number: InventoryNumber, changes: &[Change]) -> impl Iterator<Item = BookingId> {
-    changes.iter().filter_map(move |change| match change {
-        Change::Booked(booking) if inventory_of(booking.id) != number => Some(booking.id),
-        _ => None,
-    })
-}
-
 /// What to answer, and what changed.
 fn split(applied: Applied) -> (Answer, Vec<Change>) {
     let Applied { outcome, changes, sequence, decided_at, replayed } = applied;
@@ -649,7 +638,14 @@ impl Open {
             // Batches are about as large as the one before.
             let answered = Vec::with_capacity(live.last_commands);
             let generation = live.generation;
-            self.parts.push(Part { number, generation, draft: None, write: None, publication: None, answered });
+            self.parts.push(Part {
+                number,
+                generation,
+                draft: None,
+                write: None,
+                publication: None,
+                answered,
+            });
             self.parts.len() - 1
         });
         &mut self.parts[at]
@@ -672,7 +668,9 @@ impl Part {
 
     /// Makes bytes of what is to be written. The parts of an inventory in their order: each record names the one before.
     pub(crate) fn encode(&mut self) {
-        let Some(Draft { name, sequence, last_hash, next_deadline, changes }) = self.draft.take() else { return };
+        let Some(Draft { name, sequence, last_hash, next_deadline, changes }) = self.draft.take() else {
+            return;
+        };
         let number = self.number;
         let mut last_hash = last_hash.lock();
         let previous = *last_hash;
@@ -765,53 +763,5 @@ impl Deadlines {
 
     fn due(&self, now: Timestamp) -> Option<InventoryNumber> {
         self.in_order.first().filter(|&&(at, _)| at <= now).map(|&(_, number)| number)
-    }
-}
-
-/// Ids of bookings that callers chose, which must be unique in the whole store and not only in their inventory.
-///
-/// An id is claimed before its booking is decided and let go after the commit, when the store has it: between the two, the
-/// claim stands in for the store.
-pub(crate) struct ChosenIds {
-    store: Arc<dyn Store>,
-    claimed: Mutex<HashMap<BookingId, (InventoryNumber, u32)>>,
-}
-
-impl ChosenIds {
-    pub(crate) fn new(store: Arc<dyn Store>) -> ChosenIds {
-        ChosenIds { store, claimed: Mutex::new(HashMap::default()) }
-    }
-
-    /// Whether the inventory may have a booking of this id. If so, it must let go of it some time.
-    fn claim(&self, id: BookingId, number: InventoryNumber) -> Result<bool, StoreError> {
-        {
-            let mut claimed = self.claimed.lock();
-            let (owner, claims) = claimed.entry(id).or_insert((number, 0));
-            if *owner != number {
-                return Ok(false);
-            }
-            *claims += 1;
-        }
-        match self.store.find_booking(id) {
-            Ok(None) => Ok(true),
-            Ok(Some(owner)) if owner == number => Ok(true),
-            Ok(Some(_)) => {
-                self.let_go(id);
-                Ok(false)
-            }
-            Err(error) => {
-                self.let_go(id);
-                Err(error)
-            }
-        }
-    }
-
-    fn let_go(&self, id: BookingId) {
-        let mut claimed = self.claimed.lock();
-        let (_, claims) = claimed.get_mut(&id).expect("only claimed ids are let go");
-        *claims -= 1;
-        if *claims == 0 {
-            claimed.remove(&id);
-        }
     }
 }

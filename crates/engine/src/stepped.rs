@@ -12,13 +12,14 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::answer::{Answer, Asked, SubmitError};
+use crate::chosen_ids::ChosenIds;
 use crate::clock::Clock;
 use crate::commit::{Committer, Sealed, Settled};
 use crate::engine::{Settings, shard_of};
 use crate::ids::InventoryNumber;
 use crate::load;
 use crate::published::{Registry, State, route_of};
-use crate::shard::{ChosenIds, Request, Shard, Target};
+use crate::shard::{Request, Shard, Target};
 use crate::snapshot::{self, Retention, SnapshotError};
 use crate::store::{CommitError, Store, StoreError};
 use crate::view::StockView;
