@@ -138,6 +138,8 @@ struct Live {
     open_part: Option<usize>,
     /// Commands in the last batch.
     last_commands: usize,
+    /// Changes in the last batch.
+    last_changes: usize,
     last_used: Timestamp,
     /// Batches on their way.
     in_flight: u32,
@@ -428,6 +430,7 @@ impl Shard {
             changes,
             open_part: None,
             last_commands: 0,
+            last_changes: 0,
             last_used: now,
             in_flight: 0,
             journal_bytes: 0,
@@ -456,6 +459,7 @@ impl Shard {
             changes: Vec::new(),
             open_part: None,
             last_commands: 0,
+            last_changes: 0,
             last_used: now,
             in_flight: 0,
             journal_bytes,
@@ -502,8 +506,8 @@ impl Shard {
             _ => boxoffice_core::apply(&mut live.inventory, now, command),
         };
         let (answer, mut changes) = split(applied);
-        live.changes.append(&mut changes);
         self.open.note(number, live, request, answer);
+        live.changes.append(&mut changes);
         None
     }
 
@@ -553,8 +557,8 @@ impl Shard {
         let number = part.number;
         let live = self.live.get_mut(&number).expect("inventories with an open part stay in memory");
         let Some(sequence) = live.inventory.end_batch() else { return };
-        let room = Vec::with_capacity(live.changes.len());
-        let changes = std::mem::replace(&mut live.changes, room);
+        let changes = std::mem::take(&mut live.changes);
+        live.last_changes = changes.len();
         let touched = Touched::by(&changes, &live.inventory);
         let stock = Arc::new(match &live.stock {
             Some(stock) => stock.refreshed(&live.inventory, &touched),
@@ -636,6 +640,7 @@ impl Open {
     fn part(&mut self, number: InventoryNumber, live: &mut Live) -> &mut Part {
         let at = *live.open_part.get_or_insert_with(|| {
             // Batches are about as large as the one before.
+            live.changes.reserve(live.last_changes);
             let answered = Vec::with_capacity(live.last_commands);
             let generation = live.generation;
             self.parts.push(Part {

@@ -40,8 +40,8 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         "answers-of-keys-not-written",
         "who sends a payment again after a restart pays twice",
         "shard.rs",
-        "let changes = std::mem::replace(&mut live.changes, room);",
-        "let mut changes = std::mem::replace(&mut live.changes, room);\n        changes.retain(|change| !matches!(change, Change::Remembered { .. }));",
+        "let changes = std::mem::take(&mut live.changes);",
+        "let mut changes = std::mem::take(&mut live.changes);\n        changes.retain(|change| !matches!(change, Change::Remembered { .. }));",
     ),
     bug(
         "decided-on-fenced-state-answered",
