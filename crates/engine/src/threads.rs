@@ -211,12 +211,7 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
             }
         }
         shard.wake(now);
-        let errands = shard.take_errands();
-        // Loader and snapshotter end after the shards, or with a panic that stops the engine.
-        errands.load.into_iter().for_each(|number| drop(shared.errands.tell(Errand::Load(index, number))));
-        for number in errands.snapshot {
-            let _ = shared.snapshots.tell((index, number));
-        }
+        send_errands(shared, index, &mut shard);
         if let Some(parts) = shard.seal() {
             let alone = shard.is_alone(&parts) && offers.is_empty() && !shared.committer.is_busy();
             let sealed = Sealed { shard: index, parts };
@@ -226,6 +221,7 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
                 commit(shared, vec![sealed], |ours| settled = Some(ours));
                 if let Some(Settled { through, fenced, .. }) = settled {
                     shard.committed(now, &through, fenced);
+                    send_errands(shared, index, &mut shard);
                 }
             } else if let Err(refused) = shared.sealed.tell(sealed) {
                 refused.parts.into_iter().for_each(Part::unknown);
@@ -234,6 +230,15 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
         if closing && offers.is_empty() && inbox.len() == 0 && shard.is_at_rest() {
             return;
         }
+    }
+}
+
+fn send_errands(shared: &Shared, index: usize, shard: &mut Shard) {
+    let errands = shard.take_errands();
+    // Loader and snapshotter end after the shards, or with a panic that stops the engine.
+    errands.load.into_iter().for_each(|number| drop(shared.errands.tell(Errand::Load(index, number))));
+    for number in errands.snapshot {
+        let _ = shared.snapshots.tell((index, number));
     }
 }
 
