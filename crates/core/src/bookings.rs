@@ -62,6 +62,18 @@ impl Bookings {
         self.place(id).map(|place| self.at(place))
     }
 
+    /// From ids to places.
+    pub(crate) fn places(&self) -> &Index {
+        &self.ids
+    }
+
+    /// See [`Index::warm`].
+    pub(crate) fn warm(&self, id: BookingId, customer: &str, code: RedeemCode) {
+        self.ids.warm(&id);
+        self.codes.warm(&code);
+        self.accounts.warm(customer);
+    }
+
     /// The booking at a place.
     pub(crate) fn at(&self, place: u32) -> &Arc<Booking> {
         &self.entries[place as usize].booking
@@ -106,9 +118,13 @@ impl Bookings {
     /// Adds a booking that is new.
     pub(crate) fn add(&mut self, booking: Arc<Booking>) {
         let place = u32::try_from(self.entries.len()).expect("bookings are bounded");
-        let (account, previous) = match self.account(&booking.customer) {
-            Some(account) => (account, self.accounts.add_booking(account, place)),
-            None => (self.accounts.open(&booking.customer, place), place),
+        let entries = &self.entries;
+        let known = self
+            .accounts
+            .find_or_open(&booking.customer, place, |place| &entries[place as usize].booking.customer);
+        let (account, previous) = match known {
+            Ok(account) => (account, self.accounts.add_booking(account, place)),
+            Err(opened) => (opened, place),
         };
         self.ids.insert(&booking.id, place);
         self.entries.push(Entry { booking, account, previous });
@@ -140,8 +156,10 @@ impl Bookings {
                 self.codes.remove(&code, place);
             }
             if let Some(code) = new_code {
-                assert!(self.of_code(code).is_none(), "two active bookings of one code");
-                self.codes.insert(&code, place);
+                let entries = &self.entries;
+                let has_it = |place: u32| entries[place as usize].booking.redeem_code == code;
+                let other = self.codes.find_or_insert(&code, place, has_it);
+                assert!(other.is_none(), "two active bookings of one code");
             }
         }
 

@@ -51,8 +51,15 @@ pub fn decode_command(bytes: &[u8]) -> Result<Command, DecodeError> {
 /// # Panics
 /// Never: see [`encode_command`].
 pub fn encode_changes(changes: &[Change]) -> Vec<u8> {
-    // About what changes take, so that the bytes of a large batch are not moved again and again.
-    encode_into(changes, Vec::with_capacity(changes.len() * 48 + 16))
+    append_changes(changes, Vec::new())
+}
+
+/// Bytes, followed by those of the changes of a batch.
+///
+/// # Panics
+/// Never: see [`encode_command`].
+pub fn append_changes(changes: &[Change], bytes: Vec<u8>) -> Vec<u8> {
+    append(changes, bytes)
 }
 
 /// The changes of bytes.
@@ -76,10 +83,10 @@ pub fn decode_inventory(bytes: &[u8]) -> Result<Inventory, DecodeError> {
 }
 
 fn encode<T: serde::Serialize + ?Sized>(value: &T) -> Vec<u8> {
-    encode_into(value, Vec::new())
+    append(value, Vec::new())
 }
 
-fn encode_into<T: serde::Serialize + ?Sized>(value: &T, mut bytes: Vec<u8>) -> Vec<u8> {
+fn append<T: serde::Serialize + ?Sized>(value: &T, mut bytes: Vec<u8>) -> Vec<u8> {
     bytes.push(FORMAT_VERSION);
     postcard::to_extend(value, bytes).expect("the values have lengths and the buffer grows")
 }

@@ -103,17 +103,32 @@ impl Accounts {
         &self.list[account as usize]
     }
 
+    /// See [`Index::warm`].
+    pub(crate) fn warm(&self, name: &str) {
+        self.names.warm(name);
+    }
+
     /// The account of a name; `name_at` reads the name in a booking.
     pub(crate) fn find<'a>(&self, name: &str, name_at: impl Fn(u32) -> &'a Arc<str>) -> Option<u32> {
         self.names.find(name, |account| **name_at(self.at(account).newest) == *name)
     }
 
-    /// The account of a new customer.
-    pub(crate) fn open(&mut self, name: &str, first: u32) -> u32 {
+    /// The account of a name, or as an error the one that was opened for a new customer, whose first booking stands at
+    /// `first`.
+    pub(crate) fn find_or_open<'a>(
+        &mut self,
+        name: &str,
+        first: u32,
+        name_at: impl Fn(u32) -> &'a Arc<str>,
+    ) -> Result<u32, u32> {
         let account = u32::try_from(self.list.len()).expect("bookings are bounded");
-        self.names.insert(name, account);
+        let list = &self.list;
+        let has_it = |account: u32| **name_at(list[account as usize].newest) == *name;
+        if let Some(account) = self.names.find_or_insert(name, account, has_it) {
+            return Ok(account);
+        }
         self.list.push(Counts { newest: first, active_bookings: 0, units: 0 });
-        account
+        Err(account)
     }
 
     /// Notes a new booking, and returns the one before it.

@@ -3,94 +3,168 @@
 use std::hash::{BuildHasher, Hash};
 
 use foldhash::quality::RandomState;
-use hashbrown::HashTable;
 
 use crate::limits::{BOOKINGS_PER_INVENTORY_MAX, KEYS_PER_INVENTORY_MAX};
 
-/// From keys to places in a list. The keys stand in the list only: an index costs eight bytes a bucket, and growing it
+/// From keys to places in a list. The keys stand in the list only: an index costs eight bytes a slot, and growing it
 /// touches nothing else. Each has a seed of its own, which makes it hard to choose keys that collide.
+///
+/// A slot is a hash above a place; zero is empty. A key stands in the slot that the highest bits of its hash say, or in the
+/// first that is free after it: so one cold cache line is all that finding and adding a key costs, and the slots of a
+/// table twice the size come in the same order.
 #[derive(Debug, Clone, Default)]
 pub struct Index {
     seed: RandomState,
-    table: HashTable<Slot>,
+    /// Their number is a power of two, or zero.
+    slots: Vec<u64>,
+    keys: usize,
 }
 
 /// Places are below this. Bookings and keys of an inventory are bounded by less.
 pub const PLACES: u32 = 1 << PLACE_BITS;
 const PLACE_BITS: u32 = 25;
-const HASH_BITS: u32 = SLOT_BYTES as u32 * 8 - PLACE_BITS;
-const SLOT_BYTES: usize = 7;
+const PLACE_MASK: u64 = (1 << PLACE_BITS) - 1;
 
 const _: () = assert!(BOOKINGS_PER_INVENTORY_MAX < PLACES as usize);
 const _: () = assert!(KEYS_PER_INVENTORY_MAX < PLACES as usize);
 
-/// A hash and a place, in bytes because there are millions of them, half of them empty.
-#[derive(Debug, Clone, Copy)]
-struct Slot([u8; SLOT_BYTES]);
-
-impl Slot {
-    fn new(hash: u32, place: u32) -> Slot {
-        assert!(place < PLACES, "lists are bounded");
-        let number = u64::from(hash) << PLACE_BITS | u64::from(place);
-        let mut bytes = [0; SLOT_BYTES];
-        bytes.copy_from_slice(&number.to_le_bytes()[..SLOT_BYTES]);
-        Slot(bytes)
-    }
-
-    fn number(self) -> u64 {
-        let mut bytes = [0; 8];
-        bytes[..SLOT_BYTES].copy_from_slice(&self.0);
-        u64::from_le_bytes(bytes)
-    }
-
-    fn hash(self) -> u32 {
-        (self.number() >> PLACE_BITS) as u32
-    }
-
-    fn place(self) -> u32 {
-        (self.number() & u64::from(PLACES - 1)) as u32
-    }
-}
+const EMPTY: u64 = 0;
+/// Of eight slots so many may be taken before there are twice as many.
+const TAKEN_OF_EIGHT_MAX: usize = 6;
+const SLOTS_MIN: usize = 8;
 
 impl Index {
     /// Room for so many keys.
     pub fn with_capacity(keys: usize) -> Index {
-        Index { seed: RandomState::default(), table: HashTable::with_capacity(keys) }
+        let mut index = Index::default();
+        if keys > 0 {
+            let slots = (keys * 8).div_ceil(TAKEN_OF_EIGHT_MAX);
+            index.slots = vec![EMPTY; slots.next_power_of_two().max(SLOTS_MIN)];
+        }
+        index
     }
 
     /// How many keys it knows.
     pub(crate) fn len(&self) -> usize {
-        self.table.len()
+        self.keys
     }
 
     /// The place of a key. `is_at` says whether it stands at a place; it is asked about few others.
     pub fn find<K: Hash + ?Sized>(&self, key: &K, is_at: impl Fn(u32) -> bool) -> Option<u32> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        let slot = self.slots[self.look(self.hash(key), is_at)];
+        (slot != EMPTY).then(|| place_of(slot))
+    }
+
+    /// Reads the slot in which a key would stand, so that it is in the cache when the key is looked for.
+    pub(crate) fn warm<K: Hash + ?Sized>(&self, key: &K) {
+        if !self.slots.is_empty() {
+            std::hint::black_box(self.slots[self.home(self.hash(key))]);
+        }
+    }
+
+    /// The place of a key; if it is not there, it is added and leads to `place` from now on.
+    pub fn find_or_insert<K: Hash + ?Sized>(
+        &mut self,
+        key: &K,
+        place: u32,
+        is_at: impl Fn(u32) -> bool,
+    ) -> Option<u32> {
+        self.make_room();
         let hash = self.hash(key);
-        let found = self.table.find(bucket_hash(hash), |slot| slot.hash() == hash && is_at(slot.place()));
-        found.map(|slot| slot.place())
+        let at = self.look(hash, is_at);
+        let slot = self.slots[at];
+        if slot != EMPTY {
+            return Some(place_of(slot));
+        }
+        self.fill(at, hash, place);
+        None
     }
 
     /// Adds a key that is not there yet.
     pub fn insert<K: Hash + ?Sized>(&mut self, key: &K, place: u32) {
-        let hash = self.hash(key);
-        self.table.insert_unique(bucket_hash(hash), Slot::new(hash, place), |slot| bucket_hash(slot.hash()));
+        self.find_or_insert(key, place, |_| false);
     }
 
     /// Removes a key if it leads to `place`.
     pub fn remove<K: Hash + ?Sized>(&mut self, key: &K, place: u32) {
-        if let Ok(found) = self.table.find_entry(bucket_hash(self.hash(key)), |slot| slot.place() == place) {
-            found.remove();
+        if self.slots.is_empty() {
+            return;
+        }
+        let mut hole = self.look(self.hash(key), |other| other == place);
+        if self.slots[hole] == EMPTY {
+            return;
+        }
+        // Whoever stands behind the hole and could stand in it moves up, so that nobody is looked for behind an empty slot.
+        let mut at = hole;
+        loop {
+            at = self.after(at);
+            let slot = self.slots[at];
+            if slot == EMPTY {
+                break;
+            }
+            if self.distance(self.home(slot), at) >= self.distance(hole, at) {
+                self.slots[hole] = slot;
+                hole = at;
+            }
+        }
+        self.slots[hole] = EMPTY;
+        self.keys -= 1;
+    }
+
+    /// The slot in which a key stands, or the empty one in which it would.
+    fn look(&self, hash: u64, is_at: impl Fn(u32) -> bool) -> usize {
+        let mut at = self.home(hash);
+        loop {
+            let slot = self.slots[at];
+            if slot == EMPTY || (slot & !PLACE_MASK == hash && is_at(place_of(slot))) {
+                return at;
+            }
+            at = self.after(at);
         }
     }
 
-    fn hash<K: Hash + ?Sized>(&self, key: &K) -> u32 {
-        (self.seed.hash_one(key) >> (u64::BITS - HASH_BITS)) as u32
+    fn fill(&mut self, at: usize, hash: u64, place: u32) {
+        assert!(place < PLACES, "lists are bounded");
+        self.slots[at] = hash | u64::from(place);
+        self.keys += 1;
+    }
+
+    fn make_room(&mut self) {
+        if (self.keys + 1) * 8 <= self.slots.len() * TAKEN_OF_EIGHT_MAX {
+            return;
+        }
+        let twice = (self.slots.len() * 2).max(SLOTS_MIN);
+        let old = std::mem::replace(&mut self.slots, vec![EMPTY; twice]);
+        for slot in old.into_iter().filter(|&slot| slot != EMPTY) {
+            let at = self.look(slot, |_| false);
+            self.slots[at] = slot;
+        }
+    }
+
+    /// In the bits of a slot above the place. One of them is always set, so that no slot is taken for an empty one.
+    fn hash<K: Hash + ?Sized>(&self, key: &K) -> u64 {
+        self.seed.hash_one(key) & !PLACE_MASK | 1 << PLACE_BITS
+    }
+
+    fn home(&self, hash: u64) -> usize {
+        (hash >> (u64::BITS - self.slots.len().trailing_zeros())) as usize
+    }
+
+    fn after(&self, at: usize) -> usize {
+        (at + 1) & (self.slots.len() - 1)
+    }
+
+    /// How many steps it is from one slot to another.
+    fn distance(&self, from: usize, to: usize) -> usize {
+        to.wrapping_sub(from) & (self.slots.len() - 1)
     }
 }
 
-/// The table takes the bucket from the low bits and a first comparison from the high ones: both are there.
-fn bucket_hash(hash: u32) -> u64 {
-    u64::from(hash) << (u64::BITS - HASH_BITS) | u64::from(hash)
+fn place_of(slot: u64) -> u32 {
+    (slot & PLACE_MASK) as u32
 }
 
 #[cfg(test)]
@@ -114,6 +188,49 @@ mod tests {
         assert_eq!((index.len(), find(&index, 21)), (999, None));
         for (place, key) in (0..).zip(&list).skip(4) {
             assert_eq!(find(&index, *key), Some(place));
+        }
+    }
+
+    #[test]
+    fn a_key_is_added_once() {
+        let mut index = Index::with_capacity(1);
+        assert_eq!(index.find_or_insert("ann", 7, |place| place == 7), None);
+        assert_eq!(index.find_or_insert("ann", 8, |place| place == 7), Some(7));
+        assert_eq!(
+            (index.len(), index.find("ann", |_| true), index.find("bob", |_| true)),
+            (1, Some(7), None)
+        );
+    }
+
+    /// In small and crowded tables, so that many keys stand behind others and some behind the last slot.
+    #[test]
+    fn an_index_agrees_with_a_plain_list_whatever_is_added_and_removed() {
+        let mut state = 11u64;
+        for capacity in [0, 1, 6, 12, 40] {
+            let mut index = Index::with_capacity(capacity);
+            let room = index.slots.len();
+            let mut places: Vec<Option<u32>> = vec![None; 40];
+            for step in 0..20_000u32 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let key = (state >> 33) as usize % 40;
+                let place = step % PLACES;
+                match places[key] {
+                    Some(old) => {
+                        index.remove(&key, old);
+                        places[key] = None;
+                    }
+                    None if capacity == 0 || places.iter().flatten().count() < capacity => {
+                        index.insert(&key, place);
+                        places[key] = Some(place);
+                    }
+                    None => {}
+                }
+                assert_eq!(index.len(), places.iter().flatten().count());
+                for (key, place) in places.iter().enumerate() {
+                    assert_eq!(index.find(&key, |it| places[key] == Some(it)), *place, "key {key}");
+                }
+            }
+            assert!(capacity == 0 || index.slots.len() == room, "there was room for {capacity}");
         }
     }
 }

@@ -7,9 +7,12 @@ use std::sync::Arc;
 use crate::booking::{Booking, Details, Status, Units};
 use crate::bookings::Bookings;
 use crate::change::{BoxProperties, Change};
+use crate::command::{Action, Command};
 use crate::customers::Customers;
 use crate::event::Event;
 use crate::ids::{BookingId, RedeemCode};
+use crate::index::Index;
+use crate::limits::LOOK_AHEAD_CHANGES;
 use crate::memory::{Memory, Remembered};
 use crate::outcome::{Grant, Moved, Outcome, Reply, ScheduleSummary, Summary};
 use crate::pool::{Claim, Pool};
@@ -80,6 +83,11 @@ impl Inventory {
         self.bookings.get(id)
     }
 
+    /// From the id of each booking to its place in [`Inventory::bookings`].
+    pub fn booking_places(&self) -> &Index {
+        self.bookings.places()
+    }
+
     /// All bookings ever made, in the order they were made.
     pub fn bookings(&self) -> impl ExactSizeIterator<Item = &Arc<Booking>> {
         self.bookings.iter()
@@ -109,6 +117,17 @@ impl Inventory {
     /// The answers that idempotency keys remember.
     pub fn memory(&self) -> &Memory {
         &self.memory
+    }
+
+    /// Touches what deciding a command will read, and changes nothing. The memory of a large inventory is cold, and the processor
+    /// waits for many reads together as long as for one: so whoever has several commands looks ahead at all of them first.
+    pub fn look_ahead(&self, command: &Command) {
+        if let Some(idempotency) = &command.idempotency {
+            self.memory.warm(&idempotency.key);
+        }
+        if let Action::Book(book) = &command.action {
+            self.bookings.warm(book.id, &book.customer, book.redeem_code);
+        }
     }
 
     /// When something falls due by itself.
@@ -218,10 +237,20 @@ impl Inventory {
     /// # Panics
     /// If they do not follow from the state: the journal is not this inventory's, or was damaged unnoticed.
     pub fn replay(&mut self, changes: &[Change]) {
-        for change in changes {
-            self.change(change);
+        for few in changes.chunks(LOOK_AHEAD_CHANGES) {
+            few.iter().for_each(|change| self.look_ahead_at(change));
+            few.iter().for_each(|change| self.change(change));
         }
         self.end_batch();
+    }
+
+    /// See [`Inventory::look_ahead`]. Only of what journals consist of for the most part.
+    fn look_ahead_at(&self, change: &Change) {
+        if let Change::Booked(booking) = change {
+            self.bookings.warm(booking.id, &booking.customer, booking.redeem_code);
+        } else if let Change::Remembered { key, .. } = change {
+            self.memory.warm(key);
+        }
     }
 
     /// Applies one change. The only place where an inventory is mutated.

@@ -69,6 +69,9 @@ pub const SEQUENCE_MAX: u64 = 1 << 62;
 pub const KEYS_PER_INVENTORY_MAX: usize = 20_000_000;
 /// Shortest and longest time an answer may be remembered for: see [`crate::command::Idempotency`].
 pub const KEY_KEEP_SECONDS_MAX: u32 = 30 * 86_400;
+/// Changes that are looked ahead at when a journal is replayed: those of some sixteen bookings, few enough that what was fetched
+/// is still there when it is needed.
+pub const LOOK_AHEAD_CHANGES: usize = 48;
 /// Alternatives offered with a refusal: what a person looks at before asking again.
 pub const ALTERNATIVES_MAX: usize = 3;
 /// Subsections looked into, beyond the one asked for, for alternatives to seats that are gone.

@@ -69,6 +69,11 @@ impl Memory {
         self.number(key).map(|number| self.at(number)).filter(|remembered| remembered.keep_until > now)
     }
 
+    /// See [`Index::warm`].
+    pub(crate) fn warm(&self, key: &KeyDigest) {
+        self.numbers.warm(key);
+    }
+
     /// The answer that was remembered last.
     pub(crate) fn last(&self) -> Option<&Remembered> {
         self.queue.back()
@@ -95,11 +100,14 @@ impl Memory {
     }
 
     pub(crate) fn remember(&mut self, remembered: Remembered) {
-        if let Some(number) = self.number(&remembered.key) {
-            self.numbers.remove(&remembered.key, number);
-        }
         let waiting = u32::try_from(self.queue.len()).expect("keys are bounded");
-        self.numbers.insert(&remembered.key, (self.first + waiting) % PLACES);
+        let (key, number) = (remembered.key, (self.first + waiting) % PLACES);
+        let (queue, first) = (&self.queue, self.first);
+        let has_it = |number: u32| queue[queue_index(first, number)].key == key;
+        if let Some(used_before) = self.numbers.find_or_insert(&key, number, has_it) {
+            self.numbers.remove(&key, used_before);
+            self.numbers.insert(&key, number);
+        }
         self.queue.push_back(remembered);
     }
 
@@ -120,6 +128,11 @@ impl Memory {
     }
 
     fn at(&self, number: u32) -> &Remembered {
-        &self.queue[((number + PLACES - self.first) % PLACES) as usize]
+        &self.queue[queue_index(self.first, number)]
     }
+}
+
+/// Where in the queue an answer of a number stands, by the number of the first.
+fn queue_index(first: u32, number: u32) -> usize {
+    ((number + PLACES - first) % PLACES) as usize
 }

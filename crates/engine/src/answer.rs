@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use boxoffice_core::outcome::{Applied, Outcome};
+use boxoffice_core::command::Command;
+use boxoffice_core::outcome::Outcome;
 use boxoffice_core::time::Timestamp;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
+use crate::ids::InventoryNumber;
 use crate::limits::OVERLOADED_RETRY_AFTER;
 
 /// The durable answer to a command.
@@ -21,13 +23,6 @@ pub struct Answer {
     pub decided_at: Timestamp,
     /// Whether it is the first answer again, from an idempotency key.
     pub replayed: bool,
-}
-
-impl Answer {
-    pub(crate) fn of(applied: Applied) -> Answer {
-        let Applied { outcome, changes: _, sequence, decided_at, replayed } = applied;
-        Answer { outcome, sequence, decided_at, replayed }
-    }
 }
 
 /// Why there is no answer.
@@ -59,60 +54,72 @@ impl SubmitError {
     }
 }
 
-/// Where an answer goes.
+/// A command, and where its answer goes.
+///
+/// Whoever asked keeps hold of the command, too, and is the last to do so: memory is cheapest to give back where it was
+/// taken.
 #[derive(Debug)]
-pub(crate) enum ReplyTo {
-    /// To the one who asked.
-    One(oneshot::Sender<Result<Answer, SubmitError>>),
-    /// To one who asked for many things at once.
-    Part {
-        /// Where the answers gather.
-        gathering: Arc<Gathering>,
-        /// Which one this is.
-        index: usize,
-    },
+pub(crate) enum Asked {
+    /// By one who waits for this answer.
+    One(Arc<Command>, oneshot::Sender<Result<Answer, SubmitError>>),
+    /// By one who asked for many things at once, by its place among them.
+    Part(Arc<Group>, usize),
 }
 
-impl ReplyTo {
-    pub(crate) fn send(self, result: Result<Answer, SubmitError>) {
+impl Asked {
+    pub(crate) fn command(&self) -> &Command {
         match self {
-            // Callers may have gone; what they asked for is done all the same.
-            ReplyTo::One(sender) => drop(sender.send(result)),
-            ReplyTo::Part { gathering, index } => gathering.put(index, result),
+            Asked::One(command, _) => command,
+            Asked::Part(group, index) => &group.commands[*index].1,
+        }
+    }
+
+    pub(crate) fn answer(self, result: Result<Answer, SubmitError>) {
+        match self {
+            Asked::One(command, sender) => {
+                drop(command);
+                // Callers may have gone; what they asked for is done all the same.
+                drop(sender.send(result));
+            }
+            Asked::Part(group, index) => group.put(index, result),
         }
     }
 }
 
-/// Answers to commands that were submitted together.
+/// Commands that were submitted together, and the answers to them.
 #[derive(Debug)]
-pub(crate) struct Gathering {
-    state: Mutex<Gathered>,
+pub(crate) struct Group {
+    commands: Arc<Vec<(InventoryNumber, Command)>>,
+    answers: Mutex<Answers>,
 }
 
 #[derive(Debug)]
-struct Gathered {
+struct Answers {
     missing: usize,
     answers: Vec<Result<Answer, SubmitError>>,
     done: Option<oneshot::Sender<Vec<Result<Answer, SubmitError>>>>,
 }
 
-impl Gathering {
-    pub(crate) fn new(count: usize) -> (Arc<Gathering>, oneshot::Receiver<Vec<Result<Answer, SubmitError>>>) {
+impl Group {
+    pub(crate) fn new(
+        commands: Arc<Vec<(InventoryNumber, Command)>>,
+    ) -> (Arc<Group>, oneshot::Receiver<Vec<Result<Answer, SubmitError>>>) {
         let (done, receiver) = oneshot::channel();
+        let missing = commands.len();
         // A place that is never filled belongs to a command that was lost with its thread.
-        let answers = vec![Err(SubmitError::OutcomeUnknown); count];
-        let state = Gathered { missing: count, answers, done: Some(done) };
-        (Arc::new(Gathering { state: Mutex::new(state) }), receiver)
+        let answers = vec![Err(SubmitError::OutcomeUnknown); missing];
+        let answers = Mutex::new(Answers { missing, answers, done: Some(done) });
+        (Arc::new(Group { commands, answers }), receiver)
     }
 
     fn put(&self, index: usize, result: Result<Answer, SubmitError>) {
-        let mut state = self.state.lock();
+        let mut state = self.answers.lock();
         state.answers[index] = result;
         state.missing -= 1;
         if state.missing == 0
             && let Some(done) = state.done.take()
         {
-            // See `ReplyTo::send`.
+            // See `Asked::answer`.
             drop(done.send(std::mem::take(&mut state.answers)));
         }
     }

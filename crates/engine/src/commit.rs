@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use crate::chosen_ids::ChosenIds;
 use crate::ids::InventoryNumber;
 use crate::published::Registry;
-use crate::shard::{ChosenIds, Fenced, Part};
+use crate::shard::{Fenced, Part, Through};
 use crate::store::{BatchWrite, CommitError, Store};
 
 /// Makes batches durable and releases them.
@@ -15,9 +16,18 @@ pub(crate) struct Committer {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) chosen_ids: Arc<ChosenIds>,
+    /// Locked by whoever commits: one at a time.
+    pub(crate) standing: Mutex<Standing>,
+}
+
+/// What earlier commits showed.
+#[derive(Debug, Default)]
+pub(crate) struct Standing {
     /// Readings of inventories that were found to be out of date. What was decided on them after the batch that showed it
     /// must not leave either, even if it changed nothing.
-    pub(crate) out_of_date: Mutex<HashSet<(InventoryNumber, u32)>>,
+    out_of_date: HashSet<(InventoryNumber, u32)>,
+    /// After an error the store is not written again.
+    failed: bool,
 }
 
 /// The batch of one shard on its way.
@@ -32,32 +42,46 @@ pub(crate) struct Settled {
     /// Index of the shard.
     pub(crate) shard: usize,
     /// Durable.
-    pub(crate) through: Vec<(InventoryNumber, u32)>,
+    pub(crate) through: Vec<Through>,
     /// To be decided again.
     pub(crate) fenced: Vec<Fenced>,
 }
 
 impl Committer {
+    /// Whether somebody is committing.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.standing.is_locked()
+    }
+
     /// Commits the batches of all shards together. What is durable is published, then the shards are told, then the
     /// callers are answered: nothing leaves before the commit, and nobody can ask about what is not yet shown.
     ///
-    /// After an error nobody was told anything except that the outcome is unknown.
+    /// After an error nobody was told anything except that the outcome is unknown, and every later commit fails, too.
     pub(crate) fn commit(
         &self,
-        batches: Vec<Sealed>,
+        mut batches: Vec<Sealed>,
         mut tell: impl FnMut(Settled),
     ) -> Result<(), CommitError> {
-        let mut out_of_date = self.out_of_date.lock();
+        let mut standing = self.standing.lock();
+        let Standing { out_of_date, failed } = &mut *standing;
+        batches.iter_mut().flat_map(|batch| &mut batch.parts).for_each(Part::encode);
         let writes: Vec<&BatchWrite> = batches
             .iter()
             .flat_map(|batch| &batch.parts)
             .filter(|part| !out_of_date.contains(&part.of()))
             .filter_map(|part| part.write.as_ref())
             .collect();
-        let fenced = if writes.is_empty() { Ok(Vec::new()) } else { self.store.commit(&writes) };
+        let fenced = if *failed {
+            Err(CommitError::Failed("an earlier commit failed".to_owned()))
+        } else if writes.is_empty() {
+            Ok(Vec::new())
+        } else {
+            self.store.commit(&writes)
+        };
         let fenced = match fenced {
             Ok(fenced) => fenced,
             Err(error) => {
+                *failed = true;
                 batches.into_iter().flat_map(|batch| batch.parts).for_each(Part::unknown);
                 return Err(error);
             }
@@ -74,7 +98,7 @@ impl Committer {
             }
             tell(Settled {
                 shard,
-                through: passed.iter().map(Part::of).collect(),
+                through: passed.iter().map(Part::through).collect(),
                 fenced: stopped.into_iter().map(|part| part.fenced(&self.chosen_ids)).collect(),
             });
             durable.extend(passed);

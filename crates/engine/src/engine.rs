@@ -10,9 +10,8 @@ use boxoffice_core::ids::{BookingId, RedeemCode};
 use boxoffice_core::time::Timestamp;
 use tokio::sync::{oneshot, watch};
 
-use crate::answer::{Answer, Gathering, ReplyTo, SubmitError};
+use crate::answer::{Answer, Asked, Group, SubmitError};
 use crate::clock::Clock;
-use crate::commit::Committer;
 use crate::ids::{self, InventoryNumber, inventory_of};
 use crate::inbox::{Inbox, Rejected};
 use crate::limits::{
@@ -107,6 +106,7 @@ impl Engine {
         let shared = Arc::new(Shared {
             clock,
             store,
+            committer,
             shards: (0..count).map(|_| Inbox::new(QUEUE_COMMANDS_MAX)).collect(),
             sealed: Inbox::new(count),
             errands: Inbox::new(QUEUE_COMMANDS_MAX),
@@ -115,26 +115,20 @@ impl Engine {
             stopped: watch::Sender::new(None),
         });
         let running = Running { shared, registry, threads: Threads::default() };
-        running.spawn(shards, committer)?;
+        running.spawn(shards)?;
         Ok(Engine { running: Arc::new(running) })
     }
 
     /// Sends a command to an inventory and waits until its answer is durable.
     pub async fn submit(&self, inventory: InventoryNumber, command: Command) -> Result<Answer, SubmitError> {
         let entry = self.entry(inventory)?;
-        let (sender, receiver) = oneshot::channel();
-        let request = Request { target: Target::Number(inventory), command, reply: ReplyTo::One(sender) };
-        self.offer(entry.route, request)?;
-        receiver.await.unwrap_or(Err(SubmitError::OutcomeUnknown))
+        self.ask(entry.route, Target::Number(inventory), command).await
     }
 
     /// Sends a command to the inventory of a name, which it creates if it is a command that does so.
     pub async fn submit_to(&self, name: &str, command: Command) -> Result<Answer, SubmitError> {
         assert!(name.len() <= NAME_BYTES_MAX, "names of inventories are at most {NAME_BYTES_MAX} bytes");
-        let (sender, receiver) = oneshot::channel();
-        let request = Request { target: Target::Name(name.into()), command, reply: ReplyTo::One(sender) };
-        self.offer(route_of(name), request)?;
-        receiver.await.unwrap_or(Err(SubmitError::OutcomeUnknown))
+        self.ask(route_of(name), Target::Name(name.into()), command).await
     }
 
     /// Sends many commands and waits until all answers are durable. They come in the order of the commands, each of
@@ -147,21 +141,24 @@ impl Engine {
         if commands.is_empty() {
             return Vec::new();
         }
-        let count = commands.len();
-        let (gathering, receiver) = Gathering::new(count);
-        let mut lists: Vec<Vec<Offer>> = self.running.shared.shards.iter().map(|_| Vec::new()).collect();
-        for (index, (inventory, command)) in commands.into_iter().enumerate() {
-            let reply = ReplyTo::Part { gathering: Arc::clone(&gathering), index };
+        let shards = &self.running.shared.shards;
+        let commands = Arc::new(commands);
+        let (group, receiver) = Group::new(Arc::clone(&commands));
+        let mut lists: Vec<Vec<Offer>> = shards.iter().map(|_| Vec::new()).collect();
+        let mut first_index = 0;
+        for same in commands.chunk_by(|one, other| one.0 == other.0) {
+            let inventory = same[0].0;
+            let requests = (first_index..first_index + same.len()).map(|index| Request {
+                target: Target::Number(inventory),
+                asked: Asked::Part(Arc::clone(&group), index),
+            });
+            first_index += same.len();
             match self.entry(inventory) {
-                Ok(entry) => {
-                    let request = Request { target: Target::Number(inventory), command, reply };
-                    lists[shard_of(entry.route, self.running.shared.shards.len())]
-                        .push(Offer::Command(request));
-                }
-                Err(error) => reply.send(Err(error)),
+                Ok(entry) => lists[shard_of(entry.route, shards.len())].extend(requests.map(Offer::Command)),
+                Err(error) => requests.for_each(|request| request.asked.answer(Err(error.clone()))),
             }
         }
-        for (inbox, list) in self.running.shared.shards.iter().zip(lists) {
+        for (inbox, list) in shards.iter().zip(lists) {
             let (refused, error) = match inbox.offer_all(list) {
                 Ok(()) => continue,
                 Err(Rejected::Full(refused)) => (refused, SubmitError::overloaded()),
@@ -169,12 +166,13 @@ impl Engine {
             };
             for input in refused {
                 if let Offer::Command(request) = input {
-                    request.reply.send(Err(error.clone()));
+                    request.asked.answer(Err(error.clone()));
                 }
             }
         }
-        drop(gathering);
-        receiver.await.unwrap_or_else(|_| vec![Err(SubmitError::OutcomeUnknown); count])
+        // Commands that are lost with their thread end the wait, because nobody else holds the group.
+        drop(group);
+        receiver.await.unwrap_or_else(|_| vec![Err(SubmitError::OutcomeUnknown); commands.len()])
     }
 
     /// The number of an inventory.
@@ -346,10 +344,13 @@ impl Engine {
         self.running.registry.of_number(inventory).ok_or(SubmitError::NoSuchInventory)
     }
 
-    fn offer(&self, route: u64, request: Request) -> Result<(), SubmitError> {
+    async fn ask(&self, route: u64, target: Target, command: Command) -> Result<Answer, SubmitError> {
+        let (sender, receiver) = oneshot::channel();
+        let command = Arc::new(command);
+        let request = Request { target, asked: Asked::One(Arc::clone(&command), sender) };
         let shards = &self.running.shared.shards;
         match shards[shard_of(route, shards.len())].offer(Offer::Command(request)) {
-            Ok(()) => Ok(()),
+            Ok(()) => receiver.await.unwrap_or(Err(SubmitError::OutcomeUnknown)),
             Err(Rejected::Full(_)) => Err(SubmitError::overloaded()),
             Err(Rejected::Closed(_)) => Err(SubmitError::Stopped),
         }
@@ -387,13 +388,13 @@ impl Engine {
 }
 
 impl Running {
-    fn spawn(&self, shards: Vec<Shard>, committer: Committer) -> std::io::Result<()> {
+    fn spawn(&self, shards: Vec<Shard>) -> std::io::Result<()> {
         let spawn = |name: &str, run: Box<dyn FnOnce(&Shared) + Send>| {
             let shared = Arc::clone(&self.shared);
             std::thread::Builder::new().name(name.to_owned()).spawn(move || run(&shared))
         };
         let mut others = self.threads.others.lock();
-        others.push(spawn("committer", Box::new(move |shared| threads::run_committer(shared, &committer)))?);
+        others.push(spawn("committer", Box::new(threads::run_committer))?);
         for _ in 0..LOADERS {
             others.push(spawn("loader", Box::new(threads::run_loader))?);
         }

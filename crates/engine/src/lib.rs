@@ -12,6 +12,7 @@
 //! the commit. [`store::Store`] is where the truth is kept, and what it promises.
 
 pub mod answer;
+mod chosen_ids;
 pub mod clock;
 mod commit;
 pub mod engine;

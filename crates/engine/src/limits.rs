@@ -10,6 +10,8 @@ pub const BATCH_COMMANDS_MAX: usize = 16_384;
 /// A batch of so many commands is sealed while the one before it is still being made durable. Smaller ones wait and grow:
 /// each commit costs the same, whatever is in it.
 pub const SEAL_AHEAD_COMMANDS_MIN: usize = 1_024;
+/// Commands that a shard looks ahead at: enough to keep the memory busy, few enough that what was fetched is still there.
+pub const LOOK_AHEAD_COMMANDS: usize = 16;
 /// What whoever met a full queue is asked to wait before the next try.
 pub const OVERLOADED_RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Commands that wait for one inventory while it is read from the store.

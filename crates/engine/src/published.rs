@@ -106,7 +106,7 @@ impl Entry {
             // The first batch: the inventory was just created.
             None => self.show(State {
                 stock: publication.stock,
-                bookings: BookingsView::of(publication.bookings.into_iter()),
+                bookings: publication.bookings.into_iter().collect(),
             }),
         }
     }
@@ -142,7 +142,7 @@ pub(crate) struct State {
 impl State {
     pub(crate) fn of(inventory: &Inventory) -> Option<State> {
         let stock = Arc::new(StockView::new(inventory)?);
-        Some(State { stock, bookings: BookingsView::of(inventory.bookings().cloned()) })
+        Some(State { stock, bookings: BookingsView::of(inventory) })
     }
 }
 
@@ -179,26 +179,26 @@ pub(crate) struct BookingsView {
     ids: Index,
 }
 
-impl BookingsView {
-    fn of(bookings: impl ExactSizeIterator<Item = Arc<Booking>>) -> BookingsView {
-        let mut view = BookingsView {
-            bookings: Vec::with_capacity(bookings.len()),
-            ids: Index::with_capacity(bookings.len()),
-        };
-        for booking in bookings {
-            view.put(booking);
-        }
+impl FromIterator<Arc<Booking>> for BookingsView {
+    fn from_iter<I: IntoIterator<Item = Arc<Booking>>>(bookings: I) -> BookingsView {
+        let mut view = BookingsView::default();
+        bookings.into_iter().for_each(|booking| view.put(booking));
         view
+    }
+}
+
+impl BookingsView {
+    fn of(inventory: &Inventory) -> BookingsView {
+        let bookings = inventory.bookings().cloned().collect();
+        BookingsView { bookings, ids: inventory.booking_places().clone() }
     }
 
     fn put(&mut self, booking: Arc<Booking>) {
-        match self.place(booking.id) {
+        let (id, next) = (booking.id, u32::try_from(self.bookings.len()).expect("bookings are bounded"));
+        let bookings = &self.bookings;
+        match self.ids.find_or_insert(&id, next, |place| bookings[place as usize].id == id) {
             Some(place) => self.bookings[place as usize] = booking,
-            None => {
-                let place = u32::try_from(self.bookings.len()).expect("bookings are bounded");
-                self.ids.insert(&booking.id, place);
-                self.bookings.push(booking);
-            }
+            None => self.bookings.push(booking),
         }
     }
 

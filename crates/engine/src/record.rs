@@ -86,13 +86,13 @@ pub fn encode_record(
     previous: Hash,
     changes: &[Change],
 ) -> (Vec<u8>, Hash) {
-    let changes = codec::encode_changes(changes);
-    let mut bytes = Vec::with_capacity(HEADER_BYTES + changes.len() + HASH_BYTES);
+    // About what changes take, so that the bytes of a large batch are not moved again and again.
+    let mut bytes = Vec::with_capacity(HEADER_BYTES + changes.len() * 48 + HASH_BYTES);
     bytes.push(FORMAT);
     bytes.extend_from_slice(&inventory.0.to_le_bytes());
     bytes.extend_from_slice(&sequence.to_le_bytes());
     bytes.extend_from_slice(&previous.0);
-    bytes.extend_from_slice(&changes);
+    let mut bytes = codec::append_changes(changes, bytes);
     let hash = Hash(*blake3::hash(&bytes).as_bytes());
     bytes.extend_from_slice(&hash.0);
     (bytes, hash)

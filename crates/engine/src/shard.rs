@@ -19,7 +19,8 @@ use boxoffice_core::refusal::Refusal;
 use boxoffice_core::time::Timestamp;
 use parking_lot::Mutex;
 
-use crate::answer::{Answer, ReplyTo, SubmitError};
+use crate::answer::{Answer, Asked, SubmitError};
+use crate::chosen_ids::{ChosenIds, chosen_ids};
 use crate::engine::Settings;
 use crate::ids::{InventoryNumber, inventory_of};
 use crate::limits::{
@@ -30,7 +31,7 @@ use crate::load::{LoadError, Loaded};
 use crate::published::{Batch, Publication, Registry, State};
 use crate::record::{self, Hash, Head};
 use crate::snapshot::Written;
-use crate::store::{BatchWrite, Store, StoreError};
+use crate::store::BatchWrite;
 use crate::view::{StockView, Touched};
 
 /// What a shard is for, and where it tells readers what is committed.
@@ -47,8 +48,7 @@ pub(crate) struct Shard {
     /// Inventories that were created here and are not yet in the registry.
     created: HashMap<Arc<str>, InventoryNumber>,
     deadlines: Deadlines,
-    open: Vec<Part>,
-    open_commands: usize,
+    open: Open,
     /// Batches on their way.
     in_flight: u32,
     errands: Errands,
@@ -59,8 +59,7 @@ pub(crate) struct Shard {
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) target: Target,
-    pub(crate) command: Command,
-    pub(crate) reply: ReplyTo,
+    pub(crate) asked: Asked,
 }
 
 /// Which inventory a command is for.
@@ -85,10 +84,31 @@ pub(crate) struct Errands {
 pub(crate) struct Part {
     number: InventoryNumber,
     generation: u32,
+    /// What is to be written, until [`Part::encode`] has made bytes of it; `None` if nothing changed.
+    draft: Option<Draft>,
     /// `None` if nothing changed.
     pub(crate) write: Option<BatchWrite>,
     publication: Option<Publication>,
-    answered: Vec<(Request, Applied)>,
+    answered: Vec<(Request, Answer)>,
+}
+
+/// A batch of one inventory that is not yet bytes: that is left to whoever commits, because the shard has the most to do.
+struct Draft {
+    name: Arc<str>,
+    sequence: u64,
+    last_hash: LastHash,
+    next_deadline: Option<Timestamp>,
+    changes: Arc<Vec<Change>>,
+}
+
+/// The hash of the last record of one reading of an inventory; known to the batches on their way, in their order.
+type LastHash = Arc<Mutex<Hash>>;
+
+/// A part that is durable.
+pub(crate) struct Through {
+    number: InventoryNumber,
+    generation: u32,
+    journal_bytes: u64,
 }
 
 /// Commands whose part was fenced, to be decided again.
@@ -98,13 +118,19 @@ pub(crate) struct Fenced {
     requests: Vec<Request>,
 }
 
+/// The batch that gathers.
+#[derive(Default)]
+struct Open {
+    parts: Vec<Part>,
+    commands: usize,
+}
+
 struct Live {
     inventory: Inventory,
     name: Arc<str>,
     /// Counts how often it was read from the store: a fence that fell on an earlier reading concerns nobody any more.
     generation: u32,
-    /// Of the last record that was sealed.
-    hash: Hash,
+    last_hash: LastHash,
     stock: Option<Arc<StockView>>,
     /// Changes since the last seal.
     changes: Vec<Change>,
@@ -112,6 +138,8 @@ struct Live {
     open_part: Option<usize>,
     /// Commands in the last batch.
     last_commands: usize,
+    /// Changes in the last batch.
+    last_changes: usize,
     last_used: Timestamp,
     /// Batches on their way.
     in_flight: u32,
@@ -147,8 +175,7 @@ impl Shard {
             loading: HashMap::default(),
             created: HashMap::default(),
             deadlines: Deadlines::default(),
-            open: Vec::new(),
-            open_commands: 0,
+            open: Open::default(),
             in_flight: 0,
             errands: Errands::default(),
             next_sweep: Timestamp(i64::MIN),
@@ -167,7 +194,7 @@ impl Shard {
 
     /// Whether the open batch takes no more commands before it is sealed.
     pub(crate) fn is_full(&self) -> bool {
-        self.open_commands >= BATCH_COMMANDS_MAX
+        self.open.commands >= BATCH_COMMANDS_MAX
     }
 
     /// Decides a command, or lets it wait for its inventory.
@@ -179,15 +206,21 @@ impl Shard {
                 None => return self.create(now, request),
             },
         };
-        if self.live.contains_key(&number) {
-            self.decide(now, number, request);
-            return;
-        }
+        let Some(request) = self.decide(now, number, request) else { return };
         let waiting = self.begin_loading(number);
         if waiting.requests.len() < WAITING_FOR_LOAD_COMMANDS_MAX {
             waiting.requests.push(request);
         } else {
-            request.reply.send(Err(SubmitError::overloaded()));
+            request.asked.answer(Err(SubmitError::overloaded()));
+        }
+    }
+
+    /// Prepares for a command that will be submitted soon: see [`Inventory::look_ahead`].
+    pub(crate) fn look_ahead(&self, request: &Request) {
+        if let Target::Number(number) = request.target
+            && let Some(live) = self.live.get(&number)
+        {
+            live.inventory.look_ahead(request.asked.command());
         }
     }
 
@@ -239,14 +272,14 @@ impl Shard {
             None => {
                 waiting.readers.into_iter().for_each(|reader| drop(reader.send(Ok(()))));
                 for request in waiting.requests {
-                    self.decide(now, number, request);
+                    self.submit(now, request);
                 }
             }
             Some(error) => {
                 // It is not tried again by itself: somebody has to look at it.
                 self.deadlines.set(number, None);
                 waiting.readers.into_iter().for_each(|reader| drop(reader.send(Err(error.clone()))));
-                waiting.requests.into_iter().for_each(|request| request.reply.send(Err(error.clone())));
+                waiting.requests.into_iter().for_each(|request| request.asked.answer(Err(error.clone())));
             }
         }
     }
@@ -272,16 +305,15 @@ impl Shard {
     /// The batch that has gathered, if the last one is through or this one is large.
     pub(crate) fn seal(&mut self) -> Option<Vec<Part>> {
         let ready = match self.in_flight {
-            0 => !self.open.is_empty(),
-            1 => self.open_commands >= self.seal_ahead_commands_min,
+            0 => !self.open.parts.is_empty(),
+            1 => self.open.commands >= self.seal_ahead_commands_min,
             _ => false,
         };
         if !ready {
             return None;
         }
         self.in_flight += 1;
-        self.open_commands = 0;
-        let mut parts = std::mem::take(&mut self.open);
+        let Open { mut parts, .. } = std::mem::take(&mut self.open);
         for part in &mut parts {
             let live = self.live.get_mut(&part.number).expect("it has an open part");
             live.in_flight += 1;
@@ -292,18 +324,20 @@ impl Shard {
         Some(parts)
     }
 
+    /// Whether a batch that was just sealed is of a single command, and no other is on its way.
+    pub(crate) fn is_alone(&self, sealed: &[Part]) -> bool {
+        self.in_flight == 1 && matches!(sealed, [part] if part.answered.len() == 1)
+    }
+
     /// The last batch is durable, except for what is in `fenced`.
-    pub(crate) fn committed(
-        &mut self,
-        now: Timestamp,
-        through: &[(InventoryNumber, u32)],
-        fenced: Vec<Fenced>,
-    ) {
+    pub(crate) fn committed(&mut self, now: Timestamp, through: &[Through], fenced: Vec<Fenced>) {
         self.in_flight -= 1;
-        for (number, generation) in through {
+        for Through { number, generation, journal_bytes } in through {
             if let Some(live) = self.live.get_mut(number).filter(|live| live.generation == *generation) {
                 live.in_flight -= 1;
+                live.journal_bytes += journal_bytes;
                 self.created.remove(&live.name);
+                self.want_snapshot(*number, SNAPSHOT_JOURNAL_FACTOR_MAX);
             }
         }
         for Fenced { number, generation, requests } in fenced {
@@ -312,8 +346,9 @@ impl Shard {
                 let live = self.live.remove(&number).expect("just seen");
                 self.created.remove(&live.name);
                 // What was decided since on the state that was dropped is decided again as well.
-                let dropped = self.open.extract_if(.., |part| part.number == number).collect::<Vec<_>>();
-                self.open_commands -= dropped.iter().map(|part| part.answered.len()).sum::<usize>();
+                let dropped =
+                    self.open.parts.extract_if(.., |part| part.number == number).collect::<Vec<_>>();
+                self.open.commands -= dropped.iter().map(|part| part.answered.len()).sum::<usize>();
                 self.number_open_parts();
                 // Also if nobody waits for it: what fell due in it must fall due again.
                 if self.registry.of_number(number).is_some() {
@@ -347,18 +382,18 @@ impl Shard {
 
     /// Answers everybody who waits: nothing more will be committed.
     pub(crate) fn give_up(&mut self, error: &SubmitError) {
-        for part in self.open.drain(..) {
-            part.answered.into_iter().for_each(|(request, _)| request.reply.send(Err(error.clone())));
+        for part in self.open.parts.drain(..) {
+            part.answered.into_iter().for_each(|(request, _)| request.asked.answer(Err(error.clone())));
         }
         for (_, waiting) in self.loading.drain() {
             waiting.readers.into_iter().for_each(|reader| drop(reader.send(Err(error.clone()))));
-            waiting.requests.into_iter().for_each(|request| request.reply.send(Err(error.clone())));
+            waiting.requests.into_iter().for_each(|request| request.asked.answer(Err(error.clone())));
         }
     }
 
     /// Whether nothing is open, on its way, or waited for.
     pub(crate) fn is_at_rest(&self) -> bool {
-        self.in_flight == 0 && self.open.is_empty() && self.loading.is_empty()
+        self.in_flight == 0 && self.open.parts.is_empty() && self.loading.is_empty()
     }
 
     fn number_of(&self, name: &str) -> Option<InventoryNumber> {
@@ -378,10 +413,11 @@ impl Shard {
         let Target::Name(name) = &request.target else { unreachable!("only names are created") };
         let name = Arc::clone(name);
         let mut inventory = Inventory::default();
-        let applied = boxoffice_core::apply(&mut inventory, now, &request.command);
+        let applied = boxoffice_core::apply(&mut inventory, now, request.asked.command());
+        let (answer, changes) = split(applied);
         if inventory.stock().is_none() {
             // Even a remembered refusal: there is nothing to remember it in.
-            request.reply.send(Ok(Answer::of(applied)));
+            request.asked.answer(Ok(answer));
             return;
         }
         let number = InventoryNumber(self.numbers.fetch_add(1, Ordering::Relaxed));
@@ -389,11 +425,12 @@ impl Shard {
             inventory,
             name: Arc::clone(&name),
             generation: 0,
-            hash: Hash::default(),
+            last_hash: LastHash::default(),
             stock: None,
-            changes: Vec::new(),
+            changes,
             open_part: None,
             last_commands: 0,
+            last_changes: 0,
             last_used: now,
             in_flight: 0,
             journal_bytes: 0,
@@ -401,9 +438,9 @@ impl Shard {
             snapshot_wanted: false,
             keys_forgotten_at: now,
         };
-        self.live.insert(number, live);
+        let live = self.live.entry(number).insert_entry(live).into_mut();
         self.created.insert(name, number);
-        self.note(number, request, applied);
+        self.open.note(number, live, request, answer);
     }
 
     fn take_in(&mut self, now: Timestamp, number: InventoryNumber, loaded: Loaded, state: State) {
@@ -417,11 +454,12 @@ impl Shard {
             inventory,
             name: head.name,
             generation,
-            hash: head.hash,
+            last_hash: Arc::new(Mutex::new(head.hash)),
             stock: Some(stock),
             changes: Vec::new(),
             open_part: None,
             last_commands: 0,
+            last_changes: 0,
             last_used: now,
             in_flight: 0,
             journal_bytes,
@@ -433,17 +471,19 @@ impl Shard {
         self.update_deadline(number);
     }
 
-    fn decide(&mut self, now: Timestamp, number: InventoryNumber, request: Request) {
-        let live = self.live.get_mut(&number).expect("it is in memory");
+    /// Decides a command and puts its answer into the open batch; gives it back if its inventory is not in memory.
+    fn decide(&mut self, now: Timestamp, number: InventoryNumber, request: Request) -> Option<Request> {
+        let Some(live) = self.live.get_mut(&number) else { return Some(request) };
         live.last_used = now;
-        let applied = match &request.command.action {
+        let command = request.asked.command();
+        let applied = match &command.action {
             Action::Book(book) if inventory_of(book.id) != number => {
                 // An id that names another inventory is that one's to give.
                 let named = self.registry.of_number(inventory_of(book.id)).is_some();
                 let claimed = if named { Ok(false) } else { self.chosen_ids.claim(book.id, number) };
                 match claimed {
                     Ok(true) => {
-                        let applied = boxoffice_core::apply(&mut live.inventory, now, &request.command);
+                        let applied = boxoffice_core::apply(&mut live.inventory, now, command);
                         let booked =
                             |change: &Change| matches!(change, Change::Booked(made) if made.id == book.id);
                         if !applied.changes.iter().any(booked) {
@@ -454,43 +494,26 @@ impl Shard {
                     Ok(false) => {
                         // Remembered with its key: the claim may be gone when the command is sent again.
                         let taken = Refusal::BookingIdTaken;
-                        boxoffice_core::refuse(&mut live.inventory, now, &request.command, taken)
+                        boxoffice_core::refuse(&mut live.inventory, now, command, taken)
                     }
                     Err(error) => {
                         tracing::error!(%number, %error, "a booking id cannot be looked up");
-                        request.reply.send(Err(SubmitError::Damaged(Arc::from(error.to_string()))));
-                        return;
+                        request.asked.answer(Err(SubmitError::Damaged(Arc::from(error.to_string()))));
+                        return None;
                     }
                 }
             }
-            _ => boxoffice_core::apply(&mut live.inventory, now, &request.command),
+            _ => boxoffice_core::apply(&mut live.inventory, now, command),
         };
-        self.note(number, request, applied);
-    }
-
-    /// Puts a decided command into the open batch.
-    fn note(&mut self, number: InventoryNumber, request: Request, mut applied: Applied) {
-        let live = self.live.get_mut(&number).expect("it is in memory");
-        live.changes.append(&mut applied.changes);
-        self.open_commands += 1;
-        let generation = live.generation;
-        self.part(number, generation).answered.push((request, applied));
-    }
-
-    fn part(&mut self, number: InventoryNumber, generation: u32) -> &mut Part {
-        let live = self.live.get_mut(&number).expect("it is in memory");
-        let at = *live.open_part.get_or_insert_with(|| {
-            // Batches are about as large as the one before.
-            let answered = Vec::with_capacity(live.last_commands);
-            self.open.push(Part { number, generation, write: None, publication: None, answered });
-            self.open.len() - 1
-        });
-        &mut self.open[at]
+        let (answer, mut changes) = split(applied);
+        self.open.note(number, live, request, answer);
+        live.changes.append(&mut changes);
+        None
     }
 
     /// Tells the inventories anew where their open parts are.
     fn number_open_parts(&mut self) {
-        for (at, part) in self.open.iter().enumerate() {
+        for (at, part) in self.open.parts.iter().enumerate() {
             self.live.get_mut(&part.number).expect("it has an open part").open_part = Some(at);
         }
     }
@@ -516,8 +539,7 @@ impl Shard {
         }
         live.changes.append(&mut changes);
         if !live.changes.is_empty() {
-            let generation = live.generation;
-            self.part(number, generation);
+            self.open.part(number, live);
         }
         self.update_deadline(number);
         // Whatever could not be done will not be possible a moment later either.
@@ -535,33 +557,24 @@ impl Shard {
         let number = part.number;
         let live = self.live.get_mut(&number).expect("inventories with an open part stay in memory");
         let Some(sequence) = live.inventory.end_batch() else { return };
-        let room = Vec::with_capacity(live.changes.len());
-        let changes = std::mem::replace(&mut live.changes, room);
+        let changes = std::mem::take(&mut live.changes);
+        live.last_changes = changes.len();
         let touched = Touched::by(&changes, &live.inventory);
         let stock = Arc::new(match &live.stock {
             Some(stock) => stock.refreshed(&live.inventory, &touched),
             None => StockView::new(&live.inventory).expect("its creation is in this batch"),
         });
         live.stock = Some(Arc::clone(&stock));
-        let previous = live.hash;
-        let (record, hash) = record::encode_record(number, sequence, previous, &changes);
-        live.hash = hash;
-        live.journal_bytes += record.len() as u64;
-        self.want_snapshot(number, SNAPSHOT_JOURNAL_FACTOR_MAX);
-        let live = self.live.get_mut(&number).expect("just seen");
         let due = live.inventory.next_deadlines();
-        let next_deadline = [due.hold, due.roll].into_iter().flatten().min();
-        let name = Arc::clone(&live.name);
-        let chosen_ids: Vec<BookingId> = chosen_ids(number, &changes).collect();
         let changes = Arc::new(changes);
         let batch = Batch { sequence, changes: Arc::clone(&changes), stock: Some(Arc::clone(&stock)) };
         part.publication = Some(Publication { stock, bookings: touched.bookings, batch: Arc::new(batch) });
-        part.write = Some(BatchWrite {
-            previous,
-            head: Head { inventory: number, name, sequence, hash, next_deadline },
-            record,
+        part.draft = Some(Draft {
+            name: Arc::clone(&live.name),
+            sequence,
+            last_hash: Arc::clone(&live.last_hash),
+            next_deadline: [due.hold, due.roll].into_iter().flatten().min(),
             changes,
-            chosen_ids,
         });
         self.update_deadline(number);
     }
@@ -591,7 +604,7 @@ impl Shard {
     }
 
     fn drop_idle(&mut self, now: Timestamp) {
-        let open: BTreeSet<InventoryNumber> = self.open.iter().map(|part| part.number).collect();
+        let open: BTreeSet<InventoryNumber> = self.open.parts.iter().map(|part| part.number).collect();
         let registry = &self.registry;
         let idle_since = Timestamp(now.0.saturating_sub(self.idle_after_ms));
         let deadlines = &mut self.deadlines;
@@ -612,12 +625,36 @@ impl Shard {
     }
 }
 
-/// New bookings whose ids do not name the inventory.
-fn chosen_ids(number: InventoryNumber, changes: &[Change]) -> impl Iterator<Item = BookingId> {
-    changes.iter().filter_map(move |change| match change {
-        Change::Booked(booking) if inventory_of(booking.id) != number => Some(booking.id),
-        _ => None,
-    })
+/// What to answer, and what changed.
+fn split(applied: Applied) -> (Answer, Vec<Change>) {
+    let Applied { outcome, changes, sequence, decided_at, replayed } = applied;
+    (Answer { outcome, sequence, decided_at, replayed }, changes)
+}
+
+impl Open {
+    fn note(&mut self, number: InventoryNumber, live: &mut Live, request: Request, answer: Answer) {
+        self.commands += 1;
+        self.part(number, live).answered.push((request, answer));
+    }
+
+    fn part(&mut self, number: InventoryNumber, live: &mut Live) -> &mut Part {
+        let at = *live.open_part.get_or_insert_with(|| {
+            // Batches are about as large as the one before.
+            live.changes.reserve(live.last_changes);
+            let answered = Vec::with_capacity(live.last_commands);
+            let generation = live.generation;
+            self.parts.push(Part {
+                number,
+                generation,
+                draft: None,
+                write: None,
+                publication: None,
+                answered,
+            });
+            self.parts.len() - 1
+        });
+        &mut self.parts[at]
+    }
 }
 
 impl Live {
@@ -634,6 +671,31 @@ impl Part {
         (self.number, self.generation)
     }
 
+    /// Makes bytes of what is to be written. The parts of an inventory in their order: each record names the one before.
+    pub(crate) fn encode(&mut self) {
+        let Some(Draft { name, sequence, last_hash, next_deadline, changes }) = self.draft.take() else {
+            return;
+        };
+        let number = self.number;
+        let mut last_hash = last_hash.lock();
+        let previous = *last_hash;
+        let (record, hash) = record::encode_record(number, sequence, previous, &changes);
+        *last_hash = hash;
+        self.write = Some(BatchWrite {
+            previous,
+            head: Head { inventory: number, name, sequence, hash, next_deadline },
+            record,
+            chosen_ids: chosen_ids(number, &changes).collect(),
+            changes,
+        });
+    }
+
+    /// What the shard is told when it is durable.
+    pub(crate) fn through(&self) -> Through {
+        let journal_bytes = self.write.as_ref().map_or(0, |write| write.record.len() as u64);
+        Through { number: self.number, generation: self.generation, journal_bytes }
+    }
+
     /// Shows what changed to whoever reads. Only for what is durable: see [`crate::commit`].
     pub(crate) fn publish(&mut self, registry: &Registry, chosen_ids: &ChosenIds) {
         if let (Some(write), Some(publication)) = (&self.write, self.publication.take()) {
@@ -647,8 +709,8 @@ impl Part {
 
     /// Answers the callers. Only for what is durable: see [`crate::commit`].
     pub(crate) fn answer(self) {
-        for (request, applied) in self.answered {
-            request.reply.send(Ok(Answer::of(applied)));
+        for (request, answer) in self.answered {
+            request.asked.answer(Ok(answer));
         }
     }
 
@@ -664,7 +726,7 @@ impl Part {
     /// Tells the callers that nobody knows.
     pub(crate) fn unknown(self) {
         for (request, _) in self.answered {
-            request.reply.send(Err(SubmitError::OutcomeUnknown));
+            request.asked.answer(Err(SubmitError::OutcomeUnknown));
         }
     }
 }
@@ -706,53 +768,5 @@ impl Deadlines {
 
     fn due(&self, now: Timestamp) -> Option<InventoryNumber> {
         self.in_order.first().filter(|&&(at, _)| at <= now).map(|&(_, number)| number)
-    }
-}
-
-/// Ids of bookings that callers chose, which must be unique in the whole store and not only in their inventory.
-///
-/// An id is claimed before its booking is decided and let go after the commit, when the store has it: between the two, the
-/// claim stands in for the store.
-pub(crate) struct ChosenIds {
-    store: Arc<dyn Store>,
-    claimed: Mutex<HashMap<BookingId, (InventoryNumber, u32)>>,
-}
-
-impl ChosenIds {
-    pub(crate) fn new(store: Arc<dyn Store>) -> ChosenIds {
-        ChosenIds { store, claimed: Mutex::new(HashMap::default()) }
-    }
-
-    /// Whether the inventory may have a booking of this id. If so, it must let go of it some time.
-    fn claim(&self, id: BookingId, number: InventoryNumber) -> Result<bool, StoreError> {
-        {
-            let mut claimed = self.claimed.lock();
-            let (owner, claims) = claimed.entry(id).or_insert((number, 0));
-            if *owner != number {
-                return Ok(false);
-            }
-            *claims += 1;
-        }
-        match self.store.find_booking(id) {
-            Ok(None) => Ok(true),
-            Ok(Some(owner)) if owner == number => Ok(true),
-            Ok(Some(_)) => {
-                self.let_go(id);
-                Ok(false)
-            }
-            Err(error) => {
-                self.let_go(id);
-                Err(error)
-            }
-        }
-    }
-
-    fn let_go(&self, id: BookingId) {
-        let mut claimed = self.claimed.lock();
-        let (_, claims) = claimed.get_mut(&id).expect("only claimed ids are let go");
-        *claims -= 1;
-        if *claims == 0 {
-            claimed.remove(&id);
-        }
     }
 }

@@ -11,14 +11,15 @@ use boxoffice_core::ids::BookingId;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use crate::answer::{Answer, ReplyTo, SubmitError};
+use crate::answer::{Answer, Asked, SubmitError};
+use crate::chosen_ids::ChosenIds;
 use crate::clock::Clock;
 use crate::commit::{Committer, Sealed, Settled};
 use crate::engine::{Settings, shard_of};
 use crate::ids::InventoryNumber;
 use crate::load;
 use crate::published::{Registry, State, route_of};
-use crate::shard::{ChosenIds, Request, Shard, Target};
+use crate::shard::{Request, Shard, Target};
 use crate::snapshot::{self, Retention, SnapshotError};
 use crate::store::{CommitError, Store, StoreError};
 use crate::view::StockView;
@@ -52,7 +53,7 @@ pub(crate) fn assemble(store: &Arc<dyn Store>, settings: &Settings) -> Result<As
         store: Arc::clone(store),
         registry: Arc::clone(&registry),
         chosen_ids,
-        out_of_date: Mutex::default(),
+        standing: Mutex::default(),
     };
     Ok(Assembled { registry, shards, committer })
 }
@@ -112,7 +113,8 @@ impl SteppedEngine {
     /// Has a command decided. The answer arrives when its batch was committed.
     pub fn submit(&mut self, name: &str, command: Command) -> Receipt {
         let (sender, receipt) = oneshot::channel();
-        let request = Request { target: Target::Name(name.into()), command, reply: ReplyTo::One(sender) };
+        let asked = Asked::One(Arc::new(command), sender);
+        let request = Request { target: Target::Name(name.into()), asked };
         let shard = shard_of(route_of(name), self.shards.len());
         self.shards[shard].submit(self.clock.now(), request);
         self.collect_errands(shard);

@@ -14,6 +14,7 @@ use crate::clock::Clock;
 use crate::commit::{Committer, Sealed, Settled};
 use crate::ids::InventoryNumber;
 use crate::inbox::Inbox;
+use crate::limits::LOOK_AHEAD_COMMANDS;
 use crate::load::{self, LoadError, Loaded};
 use crate::published::State;
 use crate::shard::{Part, Request, Shard};
@@ -73,6 +74,7 @@ pub enum StopReason {
 pub(crate) struct Shared {
     pub(crate) clock: Clock,
     pub(crate) store: Arc<dyn Store>,
+    pub(crate) committer: Committer,
     pub(crate) shards: Vec<Inbox<Offer, News>>,
     pub(crate) sealed: Inbox<Infallible, Sealed>,
     pub(crate) errands: Inbox<Errand, Errand>,
@@ -143,10 +145,17 @@ fn end_helper(_shared: &Shared, _index: usize) {}
 
 fn refuse(offer: Offer) {
     match offer {
-        Offer::Command(request) => request.reply.send(Err(SubmitError::Stopped)),
+        Offer::Command(request) => request.asked.answer(Err(SubmitError::Stopped)),
         Offer::Show(_, reader) => drop(reader.send(Err(SubmitError::Stopped))),
         // Told by the end of the channel: see `Engine::bookings_of`.
         Offer::BookingsOf(..) => {}
+    }
+}
+
+fn look_ahead(shard: &Shard, offer: &Offer) {
+    match offer {
+        Offer::Command(request) => shard.look_ahead(request),
+        Offer::Show(..) | Offer::BookingsOf(..) => {}
     }
 }
 
@@ -181,9 +190,15 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
                 }
             }
         }
+        let mut looked_at = 0;
         while !shard.is_full()
             && let Some(offer) = offers.pop_front()
         {
+            if looked_at == 0 {
+                let soon = std::iter::once(&offer).chain(&offers).take(LOOK_AHEAD_COMMANDS);
+                looked_at = soon.inspect(|offer| look_ahead(&shard, offer)).count();
+            }
+            looked_at -= 1;
             match offer {
                 Offer::Command(request) => shard.submit(now, request),
                 Offer::Show(number, reader) => shard.show(number, reader),
@@ -196,16 +211,21 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
             }
         }
         shard.wake(now);
-        let errands = shard.take_errands();
-        // Loader and snapshotter end after the shards, or with a panic that stops the engine.
-        errands.load.into_iter().for_each(|number| drop(shared.errands.tell(Errand::Load(index, number))));
-        for number in errands.snapshot {
-            let _ = shared.snapshots.tell((index, number));
-        }
-        if let Some(parts) = shard.seal()
-            && let Err(refused) = shared.sealed.tell(Sealed { shard: index, parts })
-        {
-            refused.parts.into_iter().for_each(Part::unknown);
+        send_errands(shared, index, &mut shard);
+        if let Some(parts) = shard.seal() {
+            let alone = shard.is_alone(&parts) && offers.is_empty() && !shared.committer.is_busy();
+            let sealed = Sealed { shard: index, parts };
+            if alone {
+                // Nobody else is here: waking the committer would take longer than doing its work.
+                let mut settled = None;
+                commit(shared, vec![sealed], |ours| settled = Some(ours));
+                if let Some(Settled { through, fenced, .. }) = settled {
+                    shard.committed(now, &through, fenced);
+                    send_errands(shared, index, &mut shard);
+                }
+            } else if let Err(refused) = shared.sealed.tell(sealed) {
+                refused.parts.into_iter().for_each(Part::unknown);
+            }
         }
         if closing && offers.is_empty() && inbox.len() == 0 && shard.is_at_rest() {
             return;
@@ -213,7 +233,16 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
     }
 }
 
-pub(crate) fn run_committer(shared: &Shared, committer: &Committer) {
+fn send_errands(shared: &Shared, index: usize, shard: &mut Shard) {
+    let errands = shard.take_errands();
+    // Loader and snapshotter end after the shards, or with a panic that stops the engine.
+    errands.load.into_iter().for_each(|number| drop(shared.errands.tell(Errand::Load(index, number))));
+    for number in errands.snapshot {
+        let _ = shared.snapshots.tell((index, number));
+    }
+}
+
+pub(crate) fn run_committer(shared: &Shared) {
     let _guard = Guard { shared, name: "committer", end: end_committer, index: 0 };
     let mut batches = Vec::new();
     loop {
@@ -221,16 +250,23 @@ pub(crate) fn run_committer(shared: &Shared, committer: &Committer) {
         if batches.is_empty() {
             return;
         }
-        // A snapshot may have failed meanwhile: after an error the store is not written again.
-        if shared.stopped.borrow().is_some() {
-            return batches.into_iter().flat_map(|batch| batch.parts).for_each(Part::unknown);
-        }
         // A shard that has ended has nobody left to tell.
         let tell = |settled: Settled| drop(shared.shards[settled.shard].tell(News::Settled(settled)));
-        if let Err(error) = committer.commit(std::mem::take(&mut batches), tell) {
-            return shared.stop_after(error);
+        if !commit(shared, std::mem::take(&mut batches), tell) {
+            return;
         }
     }
+}
+
+/// Commits, and stops the engine if that fails; says whether it did not.
+fn commit(shared: &Shared, batches: Vec<Sealed>, tell: impl FnMut(Settled)) -> bool {
+    // A snapshot may have failed meanwhile: after an error the store is not written again.
+    if shared.stopped.borrow().is_some() {
+        batches.into_iter().flat_map(|batch| batch.parts).for_each(Part::unknown);
+        return false;
+    }
+    let result = shared.committer.commit(batches, tell);
+    result.map_err(|error| shared.stop_after(error)).is_ok()
 }
 
 pub(crate) fn run_loader(shared: &Shared) {

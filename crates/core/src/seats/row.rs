@@ -7,39 +7,24 @@ use crate::limits::ROW_WORDS_MAX;
 /// A row's bits on the stack, widest row included.
 pub(crate) type RowBits = [u64; ROW_WORDS_MAX];
 
-/// How many doublings reach past the widest row.
-const DOUBLINGS: usize = 10;
-
 /// The length of the longest run of free seats.
 pub(crate) fn longest_run(words: &[u64]) -> u32 {
-    if let [word] = words {
-        return longest_run_of_word(*word);
-    }
-    // levels[k] marks where runs of 2^k seats start; then the longest is found bit by bit from the top.
-    let mut levels = [[0; ROW_WORDS_MAX]; DOUBLINGS];
-    levels[0][..words.len()].copy_from_slice(words);
-    if is_clear(words) {
-        return 0;
-    }
-    let mut top = 0;
-    while top + 1 < DOUBLINGS {
-        let longer = both(&levels[top], &towards_left(&levels[top][..words.len()], 1 << top));
-        if is_clear(&longer) {
-            break;
+    let mut longest = 0;
+    // Of the run that reaches the end of the words so far.
+    let mut open = 0;
+    for &word in words {
+        if word == u64::MAX {
+            open += 64;
+            continue;
         }
-        top += 1;
-        levels[top] = longer;
-    }
-    let mut run = levels[top];
-    let mut length = 1usize << top;
-    for level in (0..top).rev() {
-        let longer = both(&run, &towards_left(&levels[level][..words.len()], length));
-        if !is_clear(&longer) {
-            run = longer;
-            length += 1 << level;
+        longest = longest.max(open + word.trailing_ones());
+        open = word.leading_ones();
+        // Most words have nothing longer than what was found.
+        if starts_in_word(word, longest + 1) != 0 {
+            longest = longest_run_of_word(word);
         }
     }
-    u32::try_from(length).expect("a row has at most 1,000 seats")
+    longest.max(open)
 }
 
 fn longest_run_of_word(word: u64) -> u32 {
@@ -175,10 +160,6 @@ fn towards_right(words: &[u64], seats: u32) -> RowBits {
 /// The positions marked in both.
 fn both(one: &RowBits, other: &RowBits) -> RowBits {
     std::array::from_fn(|index| one[index] & other[index])
-}
-
-fn is_clear(words: &[u64]) -> bool {
-    words.iter().all(|&word| word == 0)
 }
 
 #[cfg(test)]

@@ -40,8 +40,8 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         "answers-of-keys-not-written",
         "who sends a payment again after a restart pays twice",
         "shard.rs",
-        "let changes = std::mem::replace(&mut live.changes, room);",
-        "let mut changes = std::mem::replace(&mut live.changes, room);\n        changes.retain(|change| !matches!(change, Change::Remembered { .. }));",
+        "let changes = std::mem::take(&mut live.changes);",
+        "let mut changes = std::mem::take(&mut live.changes);\n        changes.retain(|change| !matches!(change, Change::Remembered { .. }));",
     ),
     bug(
         "decided-on-fenced-state-answered",
@@ -90,8 +90,8 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         "refused-id-not-remembered",
         "a booking that was refused is made when the same request comes again",
         "shard.rs",
-        "boxoffice_core::refuse(&mut live.inventory, now, &request.command, taken)",
-        "{\n                            let forgetful = Command { idempotency: None, ..request.command.clone() };\n                            boxoffice_core::refuse(&mut live.inventory, now, &forgetful, taken)\n                        }",
+        "boxoffice_core::refuse(&mut live.inventory, now, command, taken)",
+        "{\n                            let forgetful = Command { idempotency: None, ..command.clone() };\n                            boxoffice_core::refuse(&mut live.inventory, now, &forgetful, taken)\n                        }",
     ),
     bug(
         "claims-of-fenced-commands-kept",
@@ -148,8 +148,8 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         "deadline-not-in-head",
         "holds of an inventory that nobody visits after a restart never end",
         "shard.rs",
-        "head: Head { inventory: number, name, sequence, hash, next_deadline },",
-        "head: Head { inventory: number, name, sequence, hash, next_deadline: due.roll.filter(|_| next_deadline.is_none()) },",
+        "next_deadline: [due.hold, due.roll].into_iter().flatten().min(),",
+        "next_deadline: due.roll.filter(|_| due.hold.is_none()),",
     ),
     bug(
         "wake-forgets-holds",

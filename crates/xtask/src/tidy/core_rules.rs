@@ -41,7 +41,6 @@ const MODULE_NAMES_FORBIDDEN: &[&str] = &["util", "utils", "helper", "helpers", 
 const CORE_DEPENDENCIES: &[&str] = &[
     // Hashing.
     "foldhash",
-    "hashbrown",
     // Time zones and calendars.
     "jiff",
     "jiff-core",
