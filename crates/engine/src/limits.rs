@@ -30,7 +30,7 @@ pub const SNAPSHOT_CHUNK_BYTES: usize = 1024 * 1024;
 /// Batches kept in memory for subscribers; who is further behind reads the journal.
 pub const RECENT_BATCHES_MAX: usize = 1_024;
 /// Changes in those batches, whatever their number.
-pub const RECENT_CHANGES_MAX: usize = 65_536;
+pub const RECENT_CHANGES_MAX: usize = 16_384;
 /// Bytes of the journal read at a time by subscribers and by `verify`.
 pub const JOURNAL_READ_BYTES: usize = 4 * 1024 * 1024;
 /// Answers to idempotency keys are forgotten in bulk: at most this often.
