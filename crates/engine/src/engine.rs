@@ -90,6 +90,17 @@ pub struct Listed {
     pub name: Arc<str>,
 }
 
+/// Where an inventory stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// Its number.
+    pub number: InventoryNumber,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Of its last commit.
+    pub sequence: u64,
+}
+
 /// Threads that read inventories from the store: a large one must not keep the others waiting.
 const LOADERS: usize = 2;
 
@@ -195,6 +206,25 @@ impl Engine {
     pub fn inventories_in_memory(&self) -> Vec<Listed> {
         let all = self.running.registry.all().into_iter().filter(|entry| entry.is_published());
         all.map(|entry| Listed { number: entry.number, name: Arc::clone(&entry.name) }).collect()
+    }
+
+    /// Where the inventories in memory stand, in the order they were created. Looking does not keep them there. What is
+    /// not in memory has not changed since it was.
+    pub fn standings_in_memory(&self) -> Vec<Standing> {
+        let all = self.running.registry.all().into_iter();
+        let standing = |entry: Arc<Entry>| {
+            let sequence = entry.published()?.sequence();
+            Some(Standing { number: entry.number, name: Arc::clone(&entry.name), sequence })
+        };
+        all.filter_map(standing).collect()
+    }
+
+    /// Where all inventories stand, in the order they were created. Reads the store.
+    pub fn standings(&self) -> Result<Vec<Standing>, StoreError> {
+        let heads = self.running.shared.store.heads()?.into_iter();
+        Ok(heads
+            .map(|head| Standing { number: head.inventory, name: head.name, sequence: head.sequence })
+            .collect())
     }
 
     /// The stock of an inventory, as of its last commit.

@@ -33,7 +33,7 @@ pub mod view;
 
 pub use answer::{Answer, SubmitError};
 pub use clock::Clock;
-pub use engine::{Engine, Listed, Settings, StartError};
+pub use engine::{Engine, Listed, Settings, Standing, StartError};
 pub use ids::InventoryNumber;
 pub use published::Batch;
 pub use subscription::{Subscription, SubscriptionError};

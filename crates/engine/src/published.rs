@@ -255,6 +255,11 @@ impl Published {
         Timestamp(self.last_read.load(Ordering::Relaxed))
     }
 
+    /// The last sequence that can be read here.
+    pub(crate) fn sequence(&self) -> u64 {
+        *self.sequence.borrow()
+    }
+
     /// Follows the sequence of what can be read here.
     pub(crate) fn follow(&self) -> watch::Receiver<u64> {
         self.sequence.subscribe()

@@ -190,7 +190,7 @@ pub(crate) fn address(stock: Option<&StockView>, subsection: u16) -> &str {
     }
 }
 
-fn seat_value(stock: Option<&StockView>, seat: Seat) -> Value {
+pub(crate) fn seat_value(stock: Option<&StockView>, seat: Seat) -> Value {
     json!({ "section": address(stock, seat.subsection), "seat": format!("{}-{}", seat.row, seat.number) })
 }
 

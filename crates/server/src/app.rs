@@ -12,6 +12,7 @@ use crate::problem::Problem;
 use crate::rates::{RateSettings, Rates};
 use crate::secret::Secret;
 use crate::stream::Feeds;
+use crate::webhooks::Webhooks;
 
 /// A running server's state.
 pub(crate) struct App {
@@ -21,6 +22,7 @@ pub(crate) struct App {
     pub(crate) contacts: Contacts,
     pub(crate) rates: Rates,
     pub(crate) feeds: Feeds,
+    pub(crate) webhooks: Arc<Webhooks>,
     pub(crate) measures: Measures,
     pub(crate) settings: AppSettings,
     /// Of callers without a key.
@@ -35,11 +37,18 @@ pub(crate) struct AppSettings {
     /// How long the answer of an idempotency key is kept.
     pub(crate) idempotency_keep_seconds: u32,
     pub(crate) rates: RateSettings,
+    /// Whether webhooks may use plain HTTP and lead to addresses that are not public: for tests.
+    pub(crate) webhooks_allow_insecure: bool,
 }
 
 impl Default for AppSettings {
     fn default() -> AppSettings {
-        AppSettings { loopback: true, idempotency_keep_seconds: 86_400, rates: RateSettings::default() }
+        AppSettings {
+            loopback: true,
+            idempotency_keep_seconds: 86_400,
+            rates: RateSettings::default(),
+            webhooks_allow_insecure: false,
+        }
     }
 }
 
@@ -49,6 +58,7 @@ impl App {
         let secret = Secret::load(&engine)?;
         let rates = Rates::new(settings.rates);
         let contacts = Contacts::new(&engine);
+        let webhooks = Webhooks::start(&engine, &secret, settings.webhooks_allow_insecure)?;
         Ok(Arc::new(App {
             engine,
             keys,
@@ -56,6 +66,7 @@ impl App {
             contacts,
             rates,
             feeds: Feeds::default(),
+            webhooks,
             measures: Measures::install(),
             settings,
             open_tenant: OPEN_TENANT.into(),

@@ -48,6 +48,10 @@ impl Key {
     pub(crate) fn actor(&self) -> Actor {
         Actor(self.number)
     }
+
+    pub(crate) fn created_at(&self) -> Timestamp {
+        Timestamp(self.created_at_ms)
+    }
 }
 
 /// All keys, revoked ones included: the journal names them for ever.
@@ -62,6 +66,8 @@ pub(crate) struct Keys {
 pub(crate) struct NewKey {
     pub(crate) key: Arc<Key>,
     pub(crate) text: String,
+    /// Whether it was made before, from the same seed.
+    pub(crate) known: bool,
 }
 
 /// What a new key is to be.
@@ -126,7 +132,7 @@ impl Keys {
         let text = format!("{PREFIX}_{id}_{secret}");
         let _one_at_a_time = self.making.lock();
         if let Some(key) = self.by_id.read().get(&id).cloned() {
-            return Ok(NewKey { key, text });
+            return Ok(NewKey { key, text, known: true });
         }
         let number = self.by_id.read().values().map(|key| key.number).max().unwrap_or(0) + 1;
         let key = Key {
@@ -141,7 +147,7 @@ impl Keys {
             fingerprint: wanted.fingerprint,
         };
         let key = self.keep(key)?;
-        Ok(NewKey { key, text })
+        Ok(NewKey { key, text, known: false })
     }
 
     /// Makes a tenant's key useless. Blocks until that is durable.
@@ -160,12 +166,5 @@ impl Keys {
         let key = Arc::new(key);
         self.by_id.write().insert(key.id.clone(), Arc::clone(&key));
         Ok(key)
-    }
-}
-
-/// When a key was made.
-impl Key {
-    pub(crate) fn created_at(&self) -> Timestamp {
-        Timestamp(self.created_at_ms)
     }
 }

@@ -9,6 +9,7 @@ mod guarded;
 mod idempotency;
 mod ids;
 mod input;
+mod journal;
 mod keys;
 mod limits;
 mod listen;
@@ -26,6 +27,7 @@ mod secret;
 mod stream;
 mod submit;
 mod time;
+mod webhooks;
 
 fn main() -> std::process::ExitCode {
     cli::run()

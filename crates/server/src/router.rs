@@ -7,7 +7,9 @@ use axum::routing::{delete, get, patch, post, put};
 
 use crate::app::App;
 use crate::outer::{method_not_allowed, outer, route_not_found};
-use crate::routes::{batch, bookings, customers, events, health, schedules, shops};
+use crate::routes::{
+    audit, batch, bookings, customers, events, health, journal, keys, schedules, shops, webhooks,
+};
 
 pub(crate) fn router(app: Arc<App>) -> Router {
     Router::new()
@@ -45,6 +47,14 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/bookings/{id}/stream", get(bookings::stream::stream))
         .route("/v1/batch", post(batch::batch))
         .route("/v1/customers/{customer}/contact", delete(customers::forget_contact))
+        .route("/v1/keys", get(keys::list::list).post(keys::create::create))
+        .route("/v1/keys/{id}", delete(keys::revoke::revoke))
+        .route("/v1/webhooks", get(webhooks::list::list).post(webhooks::create::create))
+        .route("/v1/webhooks/{id}", get(webhooks::show::show).delete(webhooks::delete::delete))
+        .route("/v1/webhooks/{id}/deliveries", get(webhooks::deliveries::list))
+        .route("/v1/webhooks/{id}/deliveries/{delivery}/replay", post(webhooks::deliveries::replay))
+        .route("/v1/journal", get(journal::journal))
+        .route("/v1/audit", get(audit::audit))
         .fallback(route_not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(axum::middleware::from_fn(outer))

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use boxoffice_engine::{Engine, Settings};
 use clap::Args;
+use clap::builder::FalseyValueParser;
 use tracing_subscriber::EnvFilter;
 
 use crate::app::{App, AppSettings};
@@ -39,6 +40,10 @@ pub(crate) struct Options {
     /// Connections at one time; more are turned away with 503.
     #[arg(long, env = "BOXOFFICE_CONNECTIONS_MAX", default_value_t = CONNECTIONS_DEFAULT)]
     connections_max: usize,
+    /// Let webhooks use plain HTTP and addresses that are not public. For tests: whoever may make webhooks could reach into
+    /// your network.
+    #[arg(long, env = "BOXOFFICE_WEBHOOKS_ALLOW_INSECURE", value_parser = FalseyValueParser::new())]
+    webhooks_allow_insecure: bool,
 }
 
 pub(crate) fn run(options: &Options) -> ExitCode {
@@ -71,6 +76,7 @@ async fn serve(options: &Options) -> Result<(), String> {
             requests_per_second_per_address: options.rate_limit_per_address,
             live_holds_per_caller: options.live_holds_per_caller,
         },
+        webhooks_allow_insecure: options.webhooks_allow_insecure,
     };
     let app = App::new(engine.clone(), settings).map_err(|problem| problem.detail.into_owned())?;
     if !loopback && app.keys.is_empty() {
@@ -86,6 +92,7 @@ async fn serve(options: &Options) -> Result<(), String> {
     tracing::info!("listening on http://{address}");
     let stop = stop(engine.clone());
     listen::serve(listener, router(Arc::clone(&app)), options.connections_max, stop).await;
+    app.webhooks.stop().await;
     tokio::task::spawn_blocking(move || engine.close())
         .await
         .expect("closing does not panic")

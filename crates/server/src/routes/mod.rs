@@ -1,19 +1,25 @@
 //! The routes, in folders that mirror their addresses.
 
+pub(crate) mod audit;
 pub(crate) mod batch;
 pub(crate) mod bookings;
 pub(crate) mod customers;
 pub(crate) mod events;
 pub(crate) mod health;
+pub(crate) mod journal;
+pub(crate) mod keys;
 pub(crate) mod schedules;
 pub(crate) mod shops;
+pub(crate) mod webhooks;
 
 use std::sync::Arc;
 
+use axum::http::StatusCode;
 use boxoffice_core::ids::InventoryKind;
 use boxoffice_engine::InventoryNumber;
 use boxoffice_engine::view::StockView;
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::app::App;
 use crate::caller::Caller;
@@ -39,12 +45,41 @@ pub(crate) fn new_id(
     given: Option<&String>,
     key: &IdempotencyKey,
 ) -> String {
-    let seed = match (given, &key.0) {
-        (Some(id), _) => return id.clone(),
-        (None, Some(key)) => app.secret.derive(kind_word(kind), &[caller.tenant.as_bytes(), key.as_bytes()]),
-        (None, None) => rand::random(),
-    };
-    readable(&seed, MADE_ID_CHARACTERS)
+    match given {
+        Some(id) => id.clone(),
+        None => readable(&seed(app, caller, kind_word(kind), key), MADE_ID_CHARACTERS),
+    }
+}
+
+/// What the ids and secrets of a new thing are made from: the idempotency key, so that a retry finds it, or chance.
+pub(crate) fn seed(app: &App, caller: &Caller, what: &str, key: &IdempotencyKey) -> [u8; 32] {
+    match &key.0 {
+        Some(key) => app.secret.derive(what, &[caller.tenant.as_bytes(), key.as_bytes()]),
+        None => rand::random(),
+    }
+}
+
+/// One page of a list that is at hand as a whole, in order of `place`, and where the next one begins.
+pub(crate) fn page_of<T, P: Ord + Serialize + DeserializeOwned>(
+    mut list: Vec<T>,
+    wanted: &PageWanted,
+    place: impl Fn(&T) -> P,
+) -> Result<(Vec<T>, Option<String>), Problem> {
+    let limit = page::limit(wanted.limit)?;
+    if let Some(cursor) = &wanted.cursor {
+        let after: P = page::read_cursor(cursor)?;
+        list.retain(|item| place(item) > after);
+    }
+    let more = list.len() > limit;
+    list.truncate(limit);
+    let next_cursor = list.last().filter(|_| more).map(|last| page::cursor(&place(last)));
+    Ok((list, next_cursor))
+}
+
+/// A key that made something was sent again with another request.
+pub(crate) fn idempotency_key_reused() -> Problem {
+    let detail = "This Idempotency-Key was used for another request.";
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "IDEMPOTENCY_KEY_REUSED", detail)
 }
 
 /// A page of a tenant's inventories of one kind, in the order they were created, and where the next one begins.

@@ -215,14 +215,14 @@ pub(crate) fn kind_of(stock: &StockView) -> InventoryKind {
     }
 }
 
-fn area_name(stock: &StockView, area: u16) -> &str {
+pub(crate) fn area_name(stock: &StockView, area: u16) -> &str {
     match &stock.kind {
         KindView::Event(event) => event.areas.get(usize::from(area)).map_or("?", |area| &area.name),
         KindView::Schedule(_) | KindView::Shop(_) => "?",
     }
 }
 
-fn box_id(stock: &StockView, number: u32) -> &str {
+pub(crate) fn box_id(stock: &StockView, number: u32) -> &str {
     match &stock.kind {
         KindView::Shop(shop) => shop.boxes.get(number as usize).map_or("?", |boxed| &boxed.id),
         KindView::Event(_) | KindView::Schedule(_) => "?",

@@ -1,0 +1,109 @@
+//! `GET /v1/audit`.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use boxoffice_core::booking::Booking;
+use boxoffice_core::ids::Actor;
+use boxoffice_engine::InventoryNumber;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::sync::Semaphore;
+use utoipa::ToSchema;
+
+use crate::app::App;
+use crate::caller::{Caller, find_booking};
+use crate::ids::booking_id;
+use crate::journal::{booking_of, described, headed, unreadable};
+use crate::keys::Role;
+use crate::outer::json;
+use crate::problem::Problem;
+use crate::query::Query;
+use crate::time::Moment;
+
+/// Whose story is wanted.
+#[derive(Debug, Clone, Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Wanted {
+    /// The booking's id.
+    booking: String,
+}
+
+/// Everything that was done to a booking, in order.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct AuditBody {
+    items: Vec<DeedBody>,
+}
+
+/// Who did what when.
+#[derive(Debug, Serialize, ToSchema)]
+struct DeedBody {
+    #[schema(value_type = String, format = DateTime)]
+    at: Moment,
+    /// `null` for what fell due by itself, and while there are no keys.
+    #[schema(required)]
+    by: Option<ActorBody>,
+    #[schema(example = "confirmed")]
+    action: &'static str,
+    sequence: u64,
+    details: Value,
+}
+
+/// A key by its name, revoked or not.
+#[derive(Debug, Serialize, ToSchema)]
+struct ActorBody {
+    id: String,
+    #[schema(required)]
+    name: Option<String>,
+    role: Role,
+}
+
+/// Journals read from their beginning at one time; each costs as much as loading the inventory.
+static READERS: Semaphore = Semaphore::const_new(2);
+/// Batches that are searched before others get their turn.
+const BATCHES_AT_ONCE: u64 = 64;
+
+pub(crate) async fn audit(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Query(wanted): Query<Wanted>,
+) -> Result<Response, Problem> {
+    caller.must_run_sales()?;
+    let (number, booking) = find_booking(&app, &caller, booking_id(&wanted.booking)?).await?;
+    let _turn = READERS.acquire().await.expect("never closed");
+    Ok(json(StatusCode::OK, &AuditBody { items: deeds(&app, number, &booking).await? }, false))
+}
+
+/// What made a booking what it is.
+async fn deeds(app: &App, number: InventoryNumber, booking: &Booking) -> Result<Vec<DeedBody>, Problem> {
+    let stock = app.engine.view(number).await?;
+    let mut subscription = app.engine.subscribe(number, 0).await?;
+    let mut deeds = Vec::new();
+    for sequence in 1..=stock.sequence {
+        let batch = subscription.next().await.map_err(unreadable)?;
+        for (heading, change) in headed(&batch.changes) {
+            if booking_of(change) != Some(booking.id) {
+                continue;
+            }
+            let (action, details) = described(change, &stock);
+            let by = heading.by.and_then(|by| actor(app, by));
+            deeds.push(DeedBody { at: Moment(heading.at), by, action, sequence: batch.sequence, details });
+        }
+        // Every change of a booking is counted in its version: nothing more can come.
+        if deeds.len() >= booking.version as usize {
+            break;
+        }
+        if sequence.is_multiple_of(BATCHES_AT_ONCE) {
+            tokio::task::yield_now().await;
+        }
+    }
+    Ok(deeds)
+}
+
+fn actor(app: &App, actor: Actor) -> Option<ActorBody> {
+    let key = app.keys.of_actor(actor)?;
+    Some(ActorBody { id: key.id.clone(), name: key.name.clone(), role: key.role })
+}

@@ -1,0 +1,129 @@
+//! `GET /v1/journal`.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use boxoffice_core::ids::{Actor, InventoryKind};
+use boxoffice_engine::{Batch, InventoryNumber};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::app::App;
+use crate::caller::Caller;
+use crate::ids::find_inventory;
+use crate::journal::{described, headed, unreadable};
+use crate::outer::json;
+use crate::page;
+use crate::problem::Problem;
+use crate::query::Query;
+use crate::time::Moment;
+
+/// Which part of which journal is wanted.
+#[derive(Debug, Clone, Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Wanted {
+    /// `event:gala`, `schedule:museum`, `shop:bakery`.
+    inventory: String,
+    /// Only what was committed after this sequence.
+    after: Option<u64>,
+    limit: Option<usize>,
+    cursor: Option<String>,
+}
+
+/// Some of the journal. Ends between two sequences, and so may have a few more items than were asked for.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct JournalPage {
+    items: Vec<ChangeBody>,
+    /// `null` if nothing more was committed yet.
+    #[schema(required)]
+    next_cursor: Option<String>,
+    /// What to send as `after` to go on from here, now or later.
+    next_after: u64,
+}
+
+/// One committed change.
+#[derive(Debug, Serialize, ToSchema)]
+struct ChangeBody {
+    sequence: u64,
+    #[schema(value_type = String, format = DateTime)]
+    at: Moment,
+    /// The id of the key that asked for it; `null` for what fell due by itself, and while there are no keys.
+    #[schema(required)]
+    by: Option<String>,
+    #[schema(example = "booked")]
+    r#type: &'static str,
+    data: Value,
+}
+
+pub(crate) async fn journal(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Query(wanted): Query<Wanted>,
+) -> Result<Response, Problem> {
+    caller.must_be_admin()?;
+    let limit = page::limit(wanted.limit)?;
+    let (kind, id) = inventory(&wanted.inventory)?;
+    let number = find_inventory(&app.engine, &caller.tenant, kind, id)?;
+    let after = match (&wanted.cursor, wanted.after) {
+        (Some(_), Some(_)) => return Err(Problem::invalid("/cursor", "send either cursor or after")),
+        (Some(cursor), None) => page::read_cursor(cursor)?,
+        (None, after) => after.unwrap_or(0),
+    };
+    Ok(json(StatusCode::OK, &read(&app, number, after, limit).await?, false))
+}
+
+fn inventory(text: &str) -> Result<(InventoryKind, &str), Problem> {
+    let wrong = || Problem::invalid("/inventory", "must be like event:gala, schedule:museum or shop:bakery");
+    let (kind, id) = text.split_once(':').ok_or_else(wrong)?;
+    match kind {
+        _ if id.is_empty() => Err(wrong()),
+        "event" => Ok((InventoryKind::Event, id)),
+        "schedule" => Ok((InventoryKind::Schedule, id)),
+        "shop" => Ok((InventoryKind::Shop, id)),
+        _ => Err(wrong()),
+    }
+}
+
+async fn read(app: &App, number: InventoryNumber, after: u64, limit: usize) -> Result<JournalPage, Problem> {
+    let stock = app.engine.view(number).await?;
+    let mut page = JournalPage { items: Vec::new(), next_cursor: None, next_after: after };
+    if after >= stock.sequence {
+        return Ok(page);
+    }
+    let mut subscription = app.engine.subscribe(number, after).await?;
+    while page.next_after < stock.sequence && page.items.len() < limit {
+        let batch: Arc<Batch> = subscription.next().await.map_err(unreadable)?;
+        page.items.extend(headed(&batch.changes).map(|(heading, change)| {
+            let (name, data) = described(change, &stock);
+            ChangeBody {
+                sequence: batch.sequence,
+                at: Moment(heading.at),
+                by: heading.by.and_then(|by: Actor| Some(app.keys.of_actor(by)?.id.clone())),
+                r#type: name,
+                data,
+            }
+        }));
+        page.next_after = batch.sequence;
+    }
+    page.next_cursor = (page.next_after < stock.sequence).then(|| page::cursor(&page.next_after));
+    Ok(page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_inventory_is_named_by_its_kind_and_id() {
+        assert_eq!(inventory("event:gala").unwrap(), (InventoryKind::Event, "gala"));
+        assert_eq!(inventory("schedule:museum").unwrap(), (InventoryKind::Schedule, "museum"));
+        assert_eq!(inventory("shop:bakery").unwrap(), (InventoryKind::Shop, "bakery"));
+        for wrong in ["", "gala", "event:", "hall:gala", "Event:gala"] {
+            assert_eq!(inventory(wrong).unwrap_err().code, "INVALID_REQUEST", "{wrong:?}");
+        }
+    }
+}

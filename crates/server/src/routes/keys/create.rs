@@ -1,0 +1,103 @@
+//! `POST /v1/keys`.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::app::App;
+use crate::caller::Caller;
+use crate::idempotency::{IdempotencyKey, fingerprint};
+use crate::input::Input;
+use crate::keys::{Key, NewKey, Role, Wanted};
+use crate::outer::json;
+use crate::problem::Problem;
+use crate::routes::{idempotency_key_reused, seed};
+use crate::time::Moment;
+
+/// A key for somebody.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewKeyRequest {
+    role: Role,
+    /// For people.
+    #[serde(default)]
+    #[schema(min_length = 1, max_length = 200, example = "ticket shop")]
+    name: Option<String>,
+}
+
+/// A key, with its secret: nobody can show it again.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct NewKeyBody<'a> {
+    id: &'a str,
+    /// Sent as `Authorization: Bearer <key>`.
+    key: &'a str,
+    role: Role,
+    #[schema(required)]
+    name: Option<&'a str>,
+    tenant: &'a str,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Moment,
+}
+
+const NAME_CHARACTERS_MAX: usize = 200;
+
+pub(crate) async fn create(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    key: IdempotencyKey,
+    Input(request): Input<NewKeyRequest>,
+) -> Result<Response, Problem> {
+    caller.must_be_admin()?;
+    check_name(request.name.as_deref())?;
+    let fingerprint = key.0.as_ref().map(|_| fingerprint(&caller, "create key", &request));
+    let seed = seed(&app, &caller, "key", &key);
+    let make = move || {
+        let NewKeyRequest { role, name } = request;
+        app.keys.make(Wanted { tenant: &caller.tenant, role, name, seed, fingerprint })
+    };
+    let NewKey { key, text, known } =
+        tokio::task::spawn_blocking(make).await.expect("making a key does not panic")?;
+    if known && key.fingerprint != fingerprint {
+        return Err(idempotency_key_reused());
+    }
+    Ok(json(StatusCode::CREATED, &shown(&key, &text), known))
+}
+
+fn shown<'a>(key: &'a Key, text: &'a str) -> NewKeyBody<'a> {
+    NewKeyBody {
+        id: &key.id,
+        key: text,
+        role: key.role,
+        name: key.name.as_deref(),
+        tenant: &key.tenant,
+        created_at: Moment(key.created_at()),
+    }
+}
+
+fn check_name(name: Option<&str>) -> Result<(), Problem> {
+    let Some(name) = name else { return Ok(()) };
+    if (1..=NAME_CHARACTERS_MAX).contains(&name.chars().count()) && !name.chars().any(char::is_control) {
+        return Ok(());
+    }
+    let message = format!("must be 1 to {NAME_CHARACTERS_MAX} characters, none of them control characters");
+    Err(Problem::invalid("/name", message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_keys_are_for_people() {
+        for name in [None, Some("shop"), Some("Кассa 1"), Some(&*"x".repeat(200))] {
+            assert!(check_name(name).is_ok(), "{name:?}");
+        }
+        for name in ["", "a\nb", &"x".repeat(201)] {
+            assert_eq!(check_name(Some(name)).unwrap_err().code, "INVALID_REQUEST", "{name:?}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! `GET /v1/keys`.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::app::App;
+use crate::caller::Caller;
+use crate::keys::Role;
+use crate::outer::json;
+use crate::page::Page;
+use crate::problem::Problem;
+use crate::query::Query;
+use crate::routes::{PageWanted, page_of};
+use crate::time::Moment;
+
+/// A key, without its secret.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct KeyBody<'a> {
+    id: &'a str,
+    role: Role,
+    #[schema(required)]
+    name: Option<&'a str>,
+    tenant: &'a str,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Moment,
+}
+
+pub(crate) async fn list(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Query(wanted): Query<PageWanted>,
+) -> Result<Response, Problem> {
+    caller.must_be_admin()?;
+    let (keys, next_cursor) = page_of(app.keys.of_tenant(&caller.tenant), &wanted, |key| key.number)?;
+    let items = keys.iter().map(|key| KeyBody {
+        id: &key.id,
+        role: key.role,
+        name: key.name.as_deref(),
+        tenant: &key.tenant,
+        created_at: Moment(key.created_at()),
+    });
+    Ok(json(StatusCode::OK, &Page { items: items.collect(), next_cursor }, false))
+}

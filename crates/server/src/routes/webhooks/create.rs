@@ -1,0 +1,96 @@
+//! `POST /v1/webhooks`.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::WebhookBody;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::idempotency::{IdempotencyKey, fingerprint};
+use crate::input::Input;
+use crate::outer::json;
+use crate::problem::Problem;
+use crate::routes::{idempotency_key_reused, seed};
+use crate::webhooks::{Made, Topic, Webhook, Webhooks, address};
+
+/// An address that wants to be told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewWebhook {
+    #[schema(max_length = 2048, example = "https://example.com/hooks/boxoffice")]
+    url: String,
+    /// At least one, each at most once.
+    events: Vec<Topic>,
+}
+
+/// A webhook, with the secret that its messages are signed with: nobody can show it again.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct NewWebhookBody<'a> {
+    #[serde(flatten)]
+    webhook: WebhookBody<'a>,
+    #[schema(example = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")]
+    secret: &'a str,
+}
+
+pub(crate) async fn create(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    key: IdempotencyKey,
+    Input(request): Input<NewWebhook>,
+) -> Result<Response, Problem> {
+    caller.must_be_admin()?;
+    check_events(&request.events)?;
+    let checked = address::check(&request.url, app.webhooks.allow_insecure).await;
+    checked.map_err(|message| Problem::invalid("/url", message))?;
+    let fingerprint = key.0.as_ref().map(|_| fingerprint(&caller, "create webhook", &request));
+    let wanted = Webhook {
+        id: Webhooks::id_of(&seed(&app, &caller, "webhook", &key)),
+        tenant: Arc::clone(&caller.tenant),
+        url: request.url,
+        events: request.events,
+        created_at_ms: app.engine.now().0,
+        disabled_at_ms: None,
+        fingerprint,
+    };
+    let Made { webhook, known } = app.webhooks.add(wanted).await?;
+    if known && webhook.fingerprint != fingerprint {
+        return Err(idempotency_key_reused());
+    }
+    // As it was made, whatever became of it since.
+    let made = Webhook { disabled_at_ms: None, ..Webhook::clone(&webhook) };
+    let secret = app.webhooks.secret_text(&made.id);
+    let body = NewWebhookBody { webhook: WebhookBody::of(&made), secret: &secret };
+    Ok(json(StatusCode::CREATED, &body, known))
+}
+
+fn check_events(events: &[Topic]) -> Result<(), Problem> {
+    if events.is_empty() {
+        return Err(Problem::invalid("/events", "must name at least one"));
+    }
+    let twice = (1..events.len()).find(|&index| events[..index].contains(&events[index]));
+    match twice {
+        Some(index) => Err(Problem::invalid(&format!("/events/{index}"), "is named twice")),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_named_once_and_there_is_one() {
+        let pointer = |events: &[Topic]| {
+            let problem = check_events(events).err()?;
+            Some(problem.more["errors"][0]["pointer"].as_str().unwrap().to_owned())
+        };
+        assert_eq!(pointer(&[]).as_deref(), Some("/events"));
+        assert_eq!(pointer(&[Topic::Held, Topic::SoldOut]), None);
+        assert_eq!(pointer(&[Topic::Held, Topic::Moved, Topic::Held]).as_deref(), Some("/events/2"));
+    }
+}

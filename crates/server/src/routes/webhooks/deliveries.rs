@@ -1,0 +1,121 @@
+//! `GET /v1/webhooks/{id}/deliveries` and `POST /v1/webhooks/{id}/deliveries/{delivery}/replay`.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use boxoffice_core::time::Timestamp;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use crate::app::App;
+use crate::caller::Caller;
+use crate::outer::json;
+use crate::page::Page;
+use crate::problem::Problem;
+use crate::query::Query;
+use crate::routes::{PageWanted, page_of};
+use crate::time::Moment;
+use crate::webhooks::Topic;
+use crate::webhooks::delivery::{Delivery, DeliveryState};
+
+/// A message for a webhook, and what became of it.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct DeliveryBody<'a> {
+    /// Sent as `webhook-id`, the same with every attempt.
+    id: &'a str,
+    r#type: Topic,
+    status: DeliveryStatus,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Moment,
+    #[schema(value_type = Option<String>, format = DateTime, required)]
+    next_attempt_at: Option<Moment>,
+    #[schema(value_type = Option<String>, format = DateTime, required)]
+    delivered_at: Option<Moment>,
+    /// The newest last.
+    attempts: Vec<AttemptBody<'a>>,
+    /// What is sent.
+    #[schema(value_type = Object)]
+    body: &'a RawValue,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum DeliveryStatus {
+    Pending,
+    Delivered,
+    /// Given up after three days, or the webhook was disabled.
+    Failed,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct AttemptBody<'a> {
+    #[schema(value_type = String, format = DateTime)]
+    at: Moment,
+    /// What the receiver answered.
+    #[schema(required)]
+    status: Option<u16>,
+    /// Why there was no answer.
+    #[schema(required)]
+    error: Option<&'a str>,
+}
+
+impl DeliveryBody<'_> {
+    fn of(delivery: &Delivery) -> DeliveryBody<'_> {
+        let (status, next_attempt_at, delivered_at) = match delivery.state {
+            DeliveryState::Pending { due_at_ms } => (DeliveryStatus::Pending, Some(due_at_ms), None),
+            DeliveryState::Delivered { at_ms } => (DeliveryStatus::Delivered, None, Some(at_ms)),
+            DeliveryState::Failed { .. } => (DeliveryStatus::Failed, None, None),
+        };
+        let moment = |ms: i64| Moment(Timestamp(ms));
+        let attempts = delivery.attempts.iter().map(|attempt| AttemptBody {
+            at: moment(attempt.at_ms),
+            status: attempt.status,
+            error: attempt.error.as_deref(),
+        });
+        DeliveryBody {
+            id: &delivery.id,
+            r#type: delivery.topic,
+            status,
+            created_at: Moment(delivery.created_at()),
+            next_attempt_at: next_attempt_at.map(moment),
+            delivered_at: delivered_at.map(moment),
+            attempts: attempts.collect(),
+            body: serde_json::from_str(&delivery.body).expect("bodies are JSON"),
+        }
+    }
+}
+
+/// The newest first.
+pub(crate) async fn list(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Query(wanted): Query<PageWanted>,
+) -> Result<Response, Problem> {
+    caller.must_be_admin()?;
+    let webhook = app.webhooks.find(&caller.tenant, &id)?;
+    let mut all = app.webhooks.deliveries(&app.engine, &webhook).await?;
+    let place = |delivery: &Delivery| {
+        let place = delivery.place;
+        Reverse((delivery.created_at_ms, place.inventory, place.sequence, place.index))
+    };
+    all.sort_by_key(place);
+    let (deliveries, next_cursor) = page_of(all, &wanted, place)?;
+    let items = deliveries.iter().map(DeliveryBody::of).collect();
+    Ok(json(StatusCode::OK, &Page { items, next_cursor }, false))
+}
+
+pub(crate) async fn replay(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Path((id, delivery)): Path<(String, String)>,
+) -> Result<Response, Problem> {
+    caller.must_be_admin()?;
+    let webhook = app.webhooks.find(&caller.tenant, &id)?;
+    let delivery = app.webhooks.replay(webhook, &delivery).await?;
+    Ok(json(StatusCode::OK, &DeliveryBody::of(&delivery), false))
+}

@@ -1,0 +1,29 @@
+//! `GET /v1/webhooks`.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+
+use super::WebhookBody;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::outer::json;
+use crate::page::Page;
+use crate::problem::Problem;
+use crate::query::Query;
+use crate::routes::{PageWanted, page_of};
+use crate::webhooks::place;
+
+pub(crate) async fn list(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Query(wanted): Query<PageWanted>,
+) -> Result<Response, Problem> {
+    caller.must_be_admin()?;
+    let all = app.webhooks.of_tenant(&caller.tenant);
+    let (webhooks, next_cursor) = page_of(all, &wanted, |webhook| place(webhook))?;
+    let items = webhooks.iter().map(|webhook| WebhookBody::of(webhook)).collect();
+    Ok(json(StatusCode::OK, &Page { items, next_cursor }, false))
+}

@@ -1,0 +1,217 @@
+//! Webhooks: telling others what was committed, signed, in order, at least once.
+//!
+//! The journal is the queue. A cursor for each webhook and inventory says how far its journal was read; what was found there
+//! is written as pending deliveries in the same commit that moves the cursor, so that no crash loses or skips one. One task
+//! does all of this (`worker.rs`) and is the only writer of cursors, deliveries and webhooks.
+
+pub(crate) mod address;
+pub(crate) mod delivery;
+mod news;
+mod send;
+mod signature;
+mod worker;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use boxoffice_core::time::Timestamp;
+use boxoffice_engine::Engine;
+use boxoffice_engine::store::StoreError;
+use parking_lot::RwLock;
+use serde::{Deserialize, Serialize};
+use tokio::sync::{mpsc, oneshot};
+use utoipa::ToSchema;
+
+use crate::ids::readable;
+use crate::problem::Problem;
+use crate::secret::Secret;
+use delivery::Delivery;
+use worker::{Order, Worker};
+
+/// What a webhook can be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+pub(crate) enum Topic {
+    #[serde(rename = "booking.held")]
+    Held,
+    #[serde(rename = "booking.confirmed")]
+    Confirmed,
+    #[serde(rename = "booking.cancelled")]
+    Cancelled,
+    #[serde(rename = "booking.expired")]
+    Expired,
+    #[serde(rename = "booking.moved")]
+    Moved,
+    #[serde(rename = "booking.redeemed")]
+    Redeemed,
+    #[serde(rename = "inventory.sold_out")]
+    SoldOut,
+}
+
+/// An address that wants to be told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Webhook {
+    pub(crate) id: String,
+    pub(crate) tenant: Arc<str>,
+    pub(crate) url: String,
+    /// In the order they were asked for.
+    pub(crate) events: Vec<Topic>,
+    pub(crate) created_at_ms: i64,
+    /// It answered 410: nothing is sent any more.
+    pub(crate) disabled_at_ms: Option<i64>,
+    /// Of the request that made it, if that had an idempotency key.
+    pub(crate) fingerprint: Option<u64>,
+}
+
+impl Webhook {
+    pub(crate) fn created_at(&self) -> Timestamp {
+        Timestamp(self.created_at_ms)
+    }
+
+    pub(crate) fn disabled_at(&self) -> Option<Timestamp> {
+        self.disabled_at_ms.map(Timestamp)
+    }
+
+    fn document(&self) -> (String, Option<Vec<u8>>) {
+        let contents = serde_json::to_vec(self).expect("a webhook is plain data");
+        (format!("{DOCUMENT_PREFIX}{}", self.id), Some(contents))
+    }
+}
+
+/// All webhooks, and the way to the task that serves them.
+pub(crate) struct Webhooks {
+    /// Secrets are made from this and never stored.
+    secret: [u8; 32],
+    pub(crate) allow_insecure: bool,
+    by_id: RwLock<HashMap<String, Arc<Webhook>>>,
+    orders: mpsc::Sender<Order>,
+}
+
+/// A webhook that was asked for, and whether it was there before, made from the same seed.
+pub(crate) struct Made {
+    pub(crate) webhook: Arc<Webhook>,
+    pub(crate) known: bool,
+}
+
+const DOCUMENT_PREFIX: &str = "webhook/";
+const ID_CHARACTERS: usize = 20;
+/// Requests that wait for the task.
+const ORDERS_MAX: usize = 64;
+
+impl Webhooks {
+    /// Reads all webhooks and begins to serve them.
+    pub(crate) fn start(
+        engine: &Engine,
+        secret: &Secret,
+        allow_insecure: bool,
+    ) -> Result<Arc<Webhooks>, StoreError> {
+        let mut by_id = HashMap::new();
+        for (name, contents) in engine.documents(DOCUMENT_PREFIX)? {
+            let webhook: Webhook =
+                serde_json::from_slice(&contents).map_err(|error| damaged(&name, &error))?;
+            by_id.insert(webhook.id.clone(), Arc::new(webhook));
+        }
+        let (orders, taken) = mpsc::channel(ORDERS_MAX);
+        let secret = secret.derive("webhooks", &[]);
+        let webhooks = Arc::new(Webhooks { secret, allow_insecure, by_id: RwLock::new(by_id), orders });
+        let worker = Worker::load(engine, &webhooks)?;
+        tokio::spawn(worker.run(taken));
+        Ok(webhooks)
+    }
+
+    /// The id of the webhook that is made from a seed.
+    pub(crate) fn id_of(seed: &[u8; 32]) -> String {
+        format!("wh_{}", readable(seed, ID_CHARACTERS))
+    }
+
+    /// A tenant's webhooks, oldest first.
+    pub(crate) fn of_tenant(&self, tenant: &str) -> Vec<Arc<Webhook>> {
+        let mut list: Vec<Arc<Webhook>> = self.by_id.read().values().cloned().collect();
+        list.retain(|webhook| *webhook.tenant == *tenant);
+        list.sort_by(|one, other| place(one).cmp(&place(other)));
+        list
+    }
+
+    /// A tenant's webhook.
+    pub(crate) fn find(&self, tenant: &str, id: &str) -> Result<Arc<Webhook>, Problem> {
+        let found = self.by_id.read().get(id).filter(|webhook| *webhook.tenant == *tenant).cloned();
+        found.ok_or_else(|| Problem::not_found("WEBHOOK_NOT_FOUND", "There is no such webhook."))
+    }
+
+    /// Signs what is sent to a webhook.
+    pub(crate) fn secret_of(&self, id: &str) -> [u8; 32] {
+        *blake3::keyed_hash(&self.secret, id.as_bytes()).as_bytes()
+    }
+
+    /// The same as its owner gets it, once.
+    pub(crate) fn secret_text(&self, id: &str) -> String {
+        signature::secret_text(&self.secret_of(id))
+    }
+
+    /// What is to be sent to a webhook, and what was sent lately, in no order.
+    pub(crate) async fn deliveries(
+        &self,
+        engine: &Engine,
+        webhook: &Webhook,
+    ) -> Result<Vec<Delivery>, Problem> {
+        let (engine, prefix) = (engine.clone(), format!("{}{}/", delivery::DOCUMENT_PREFIX, webhook.id));
+        let read = move || -> Result<Vec<Delivery>, StoreError> {
+            let documents = engine.documents(&prefix)?.into_iter();
+            let parsed = |(name, contents): (String, Vec<u8>)| {
+                serde_json::from_slice(&contents).map_err(|error| damaged(&name, &error))
+            };
+            documents.map(parsed).collect()
+        };
+        Ok(tokio::task::spawn_blocking(read).await.expect("reading does not panic")?)
+    }
+
+    /// Makes a webhook, or finds the one of the same id. It is told what is committed from now on.
+    pub(crate) async fn add(&self, webhook: Webhook) -> Result<Made, Problem> {
+        self.order(|reply| Order::Add { webhook, reply }).await
+    }
+
+    /// Forgets a tenant's webhook, and all that was to be sent to it.
+    pub(crate) async fn remove(&self, tenant: &str, id: &str) -> Result<(), Problem> {
+        let webhook = self.find(tenant, id)?;
+        self.order(|reply| Order::Remove { webhook, reply }).await
+    }
+
+    /// Sends a delivery again, as soon as possible.
+    pub(crate) async fn replay(&self, webhook: Arc<Webhook>, delivery: &str) -> Result<Delivery, Problem> {
+        let delivery = delivery.to_owned();
+        self.order(|reply| Order::Replay { webhook, delivery, reply }).await
+    }
+
+    /// Sends nothing more. What was not delivered will be after the next start.
+    pub(crate) async fn stop(&self) {
+        let (reply, stopped) = oneshot::channel();
+        if self.orders.send(Order::Stop { reply }).await.is_ok() {
+            // Gone is stopped, too.
+            drop(stopped.await);
+        }
+    }
+
+    async fn order<T>(
+        &self,
+        order: impl FnOnce(oneshot::Sender<Result<T, Problem>>) -> Order,
+    ) -> Result<T, Problem> {
+        let stopped = || Problem::unavailable("UNAVAILABLE", "The server is stopping.", 2);
+        let (reply, answer) = oneshot::channel();
+        self.orders.send(order(reply)).await.map_err(|_| stopped())?;
+        answer.await.unwrap_or_else(|_| Err(stopped()))
+    }
+
+    fn keep(&self, webhook: Webhook) -> Arc<Webhook> {
+        let webhook = Arc::new(webhook);
+        self.by_id.write().insert(webhook.id.clone(), Arc::clone(&webhook));
+        webhook
+    }
+}
+
+/// Webhooks are listed in this order.
+pub(crate) fn place(webhook: &Webhook) -> (i64, String) {
+    (webhook.created_at_ms, webhook.id.clone())
+}
+
+fn damaged(name: &str, error: &serde_json::Error) -> StoreError {
+    StoreError::Inconsistent(format!("the document {name:?}: {error}"))
+}

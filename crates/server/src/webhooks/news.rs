@@ -1,0 +1,439 @@
+//! From the journal to messages: what happened to bookings, and what is sold out.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use boxoffice_core::booking::{Booking, Details, Status, Units};
+use boxoffice_core::change::Change;
+use boxoffice_core::ids::{BookingId, InventoryKind};
+use boxoffice_core::time::{SlotId, Timestamp};
+use boxoffice_engine::view::{KindView, StockView};
+use boxoffice_engine::{Batch, Engine, InventoryNumber, SubmitError, SubscriptionError};
+use serde::{Deserialize, Serialize};
+
+use super::Topic;
+use crate::journal::{Heading, booking_of, headed};
+use crate::routes::bookings::{AsOf, BookingBody, box_id, kind_of};
+use crate::time::Moment;
+
+/// How far an inventory's journal was read for a webhook.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct Cursor {
+    pub(super) sequence: u64,
+    /// Slots and boxes that somebody took from, and that were not looked at since.
+    taken: BTreeSet<String>,
+}
+
+impl Cursor {
+    pub(super) fn at(sequence: u64) -> Cursor {
+        Cursor { sequence, taken: BTreeSet::new() }
+    }
+}
+
+/// Something to tell.
+#[derive(Debug)]
+pub(super) struct News {
+    pub(super) topic: Topic,
+    pub(super) sequence: u64,
+    /// In the batch; what is sold out comes last.
+    pub(super) index: u32,
+    pub(super) body: String,
+}
+
+/// Why a journal could not be read on.
+#[derive(Debug)]
+pub(super) enum ReadError {
+    /// Nothing is lost: ask again.
+    Later,
+    /// The journal was cut: what comes next is gone.
+    Gone,
+    Unreadable(String),
+}
+
+/// Changes that are read at one time: a page ends with the batch that reaches it.
+const CHANGES_AT_ONCE: usize = 2_000;
+
+#[derive(Serialize)]
+struct Envelope<T> {
+    r#type: Topic,
+    timestamp: Moment,
+    data: T,
+}
+
+/// What of an inventory is sold out: an event as a whole, a slot or a box.
+#[derive(Debug, Serialize)]
+struct SoldOut<'a> {
+    event: Option<&'a str>,
+    schedule: Option<&'a str>,
+    shop: Option<&'a str>,
+    slot: Option<&'a str>,
+    r#box: Option<&'a str>,
+    sequence: u64,
+}
+
+/// Reads on from a cursor. The news are of some topics only; the cursor passes over the others.
+pub(super) async fn read(
+    engine: &Engine,
+    inventory: InventoryNumber,
+    cursor: &Cursor,
+    topics: &[Topic],
+) -> Result<(Cursor, Vec<News>), ReadError> {
+    let stock = engine.view(inventory).await.map_err(not_loaded)?;
+    let batches = batches(engine, inventory, cursor.sequence, stock.sequence).await?;
+    let mut reader = Reader::new(engine, &stock, &batches, topics);
+    reader.cursor = cursor.clone();
+    for batch in &batches {
+        reader.read(batch).await?;
+    }
+    // Only as of the view can be said what is sold out.
+    if reader.cursor.sequence == stock.sequence {
+        reader.tell_sold_out();
+    }
+    Ok((reader.cursor, reader.news))
+}
+
+async fn batches(
+    engine: &Engine,
+    inventory: InventoryNumber,
+    after: u64,
+    through: u64,
+) -> Result<Vec<Arc<Batch>>, ReadError> {
+    let mut subscription = engine.subscribe(inventory, after).await.map_err(not_loaded)?;
+    let (mut batches, mut changes) = (Vec::new(), 0);
+    for _ in after..through {
+        let batch = subscription.next().await.map_err(|error| match error {
+            SubscriptionError::Overloaded | SubscriptionError::Stopped => ReadError::Later,
+            SubscriptionError::Gone { .. } => ReadError::Gone,
+            SubscriptionError::Store(error) => ReadError::Unreadable(error.to_string()),
+            SubscriptionError::Damaged(error) => ReadError::Unreadable(error.to_string()),
+        })?;
+        changes += batch.changes.len();
+        batches.push(batch);
+        if changes >= CHANGES_AT_ONCE {
+            break;
+        }
+    }
+    Ok(batches)
+}
+
+fn not_loaded(error: SubmitError) -> ReadError {
+    match error {
+        SubmitError::Overloaded { .. } | SubmitError::OutcomeUnknown | SubmitError::Stopped => {
+            ReadError::Later
+        }
+        SubmitError::NoSuchInventory => ReadError::Gone,
+        SubmitError::Damaged(problem) => ReadError::Unreadable(problem.to_string()),
+    }
+}
+
+struct Reader<'a> {
+    engine: &'a Engine,
+    stock: &'a StockView,
+    topics: &'a [Topic],
+    cursor: Cursor,
+    news: Vec<News>,
+    /// How many changes of each booking are still to be read.
+    to_come: HashMap<BookingId, u32>,
+    /// Bookings that were made in these batches, as they were after the last change that was read.
+    seen: HashMap<BookingId, Booking>,
+    /// The times of the first and the last change.
+    times: Option<(Timestamp, Timestamp)>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(
+        engine: &'a Engine,
+        stock: &'a StockView,
+        batches: &[Arc<Batch>],
+        topics: &'a [Topic],
+    ) -> Reader<'a> {
+        let mut to_come = HashMap::new();
+        for id in batches.iter().flat_map(|batch| batch.changes.iter()).filter_map(booking_of) {
+            *to_come.entry(id).or_default() += 1;
+        }
+        let (cursor, news, seen) = (Cursor::default(), Vec::new(), HashMap::new());
+        Reader { engine, stock, topics, cursor, news, to_come, seen, times: None }
+    }
+
+    async fn read(&mut self, batch: &Batch) -> Result<(), ReadError> {
+        for (index, (heading, change)) in (0..).zip(headed(&batch.changes)) {
+            let first = self.times.map_or(heading.at, |(first, _)| first);
+            self.times = Some((first, heading.at));
+            self.note_taken(change);
+            let Some(id) = booking_of(change) else { continue };
+            let topic = topic_of(change).filter(|topic| self.topics.contains(topic));
+            let Some(booking) = self.booking(id, heading, change, topic.is_some()).await? else { continue };
+            if let Some(topic) = topic {
+                let body = self.booking_body(topic, &booking, change, heading.at, batch.sequence);
+                self.news.push(News { topic, sequence: batch.sequence, index, body });
+            }
+        }
+        self.cursor.sequence = batch.sequence;
+        Ok(())
+    }
+
+    /// A booking as a change left it.
+    ///
+    /// If it was made in these batches, that is known exactly. Else it is what it is now, less what the changes after this one
+    /// did to it.
+    async fn booking(
+        &mut self,
+        id: BookingId,
+        heading: Heading,
+        change: &Change,
+        wanted: bool,
+    ) -> Result<Option<Booking>, ReadError> {
+        let to_come = self.to_come.get_mut(&id).expect("all changes were counted");
+        *to_come -= 1;
+        let to_come = *to_come;
+        if let Change::Booked(booking) = change {
+            self.seen.insert(id, Booking::clone(booking));
+            return Ok(Some(Booking::clone(booking)));
+        }
+        if let Some(before) = self.seen.get(&id) {
+            let booking = after(before, change, heading.at, before.version + 1);
+            self.seen.insert(id, booking.clone());
+            return Ok(Some(booking));
+        }
+        if !wanted {
+            return Ok(None);
+        }
+        let now = self.engine.booking(id).await.map_err(not_loaded)?;
+        Ok(now.map(|(_, now)| after(&now, change, heading.at, now.version.saturating_sub(to_come))))
+    }
+
+    fn booking_body(
+        &self,
+        topic: Topic,
+        booking: &Booking,
+        change: &Change,
+        at: Timestamp,
+        sequence: u64,
+    ) -> String {
+        let as_of = AsOf { sequence, at };
+        let mut data = BookingBody::new(booking, kind_of(self.stock), self.stock, as_of, None);
+        if let Change::Moved { from, units, .. } = change {
+            data.price_difference = Some(units.total_price().0 - from.total_price().0);
+        }
+        envelope(topic, at, data)
+    }
+
+    fn note_taken(&mut self, change: &Change) {
+        let units = if let Change::Booked(booking) = change {
+            &booking.units
+        } else if let Change::Moved { units, .. } | Change::Revived { units, .. } = change {
+            units
+        } else {
+            return;
+        };
+        match units {
+            Units::Event { .. } => {}
+            Units::Slot { slot, .. } => {
+                self.cursor.taken.insert(slot.to_string());
+            }
+            Units::Box { number, .. } => {
+                self.cursor.taken.insert(box_id(self.stock, *number).to_owned());
+            }
+        }
+    }
+
+    /// Whoever took the last one did it since the last look: what had none left could not be taken from.
+    fn tell_sold_out(&mut self) {
+        let taken = std::mem::take(&mut self.cursor.taken);
+        let Some((first, last)) = self.times.filter(|_| self.topics.contains(&Topic::SoldOut)) else {
+            return;
+        };
+        let mut told: Vec<(Timestamp, Option<&str>)> = Vec::new();
+        match &self.stock.kind {
+            KindView::Event(event) => {
+                let at = event.sellout.sold_out_at.filter(|at| (first..=last).contains(at));
+                told.extend(at.map(|at| (at, None)));
+            }
+            KindView::Schedule(schedule) => {
+                let slots = taken.iter().filter(|name| {
+                    let slot = name.parse::<SlotId>().ok().and_then(|slot| schedule.slots.get(&slot));
+                    slot.is_some_and(|slot| slot.pool.available() == 0)
+                });
+                told.extend(slots.map(|name| (last, Some(name.as_str()))));
+            }
+            KindView::Shop(shop) => {
+                let boxes = shop.boxes.iter();
+                let boxes = boxes.filter(|boxed| taken.contains(&*boxed.id) && boxed.pool.available() == 0);
+                told.extend(boxes.map(|boxed| (last, Some(&*boxed.id))));
+            }
+        }
+        let news = (0..).zip(told).map(|(number, (at, pool))| News {
+            topic: Topic::SoldOut,
+            sequence: self.stock.sequence,
+            index: u32::MAX - number,
+            body: envelope(Topic::SoldOut, at, sold_out(self.stock, pool)),
+        });
+        self.news.extend(news);
+    }
+}
+
+fn envelope(topic: Topic, at: Timestamp, data: impl Serialize) -> String {
+    let envelope = Envelope { r#type: topic, timestamp: Moment(at), data };
+    serde_json::to_string(&envelope).expect("messages are plain data")
+}
+
+fn sold_out<'a>(stock: &'a StockView, pool: Option<&'a str>) -> SoldOut<'a> {
+    let kind = kind_of(stock);
+    let of = |wanted: InventoryKind| (kind == wanted).then_some(stock.terms.id.as_str());
+    SoldOut {
+        event: of(InventoryKind::Event),
+        schedule: of(InventoryKind::Schedule),
+        shop: of(InventoryKind::Shop),
+        slot: pool.filter(|_| kind == InventoryKind::Schedule),
+        r#box: pool.filter(|_| kind == InventoryKind::Shop),
+        sequence: stock.sequence,
+    }
+}
+
+/// What a change of a booking is called, if anybody is told.
+fn topic_of(change: &Change) -> Option<Topic> {
+    match change {
+        Change::Booked(booking) => Some(match booking.status {
+            Status::OnHold { .. } => Topic::Held,
+            Status::Confirmed { .. }
+            | Status::Redeemed { .. }
+            | Status::Cancelled { .. }
+            | Status::Expired { .. } => Topic::Confirmed,
+        }),
+        Change::Confirmed { .. } | Change::Revived { .. } => Some(Topic::Confirmed),
+        Change::Cancelled { .. } => Some(Topic::Cancelled),
+        Change::Moved { .. } => Some(Topic::Moved),
+        Change::Redeemed { .. } => Some(Topic::Redeemed),
+        Change::Expired { .. } => Some(Topic::Expired),
+        Change::Extended { .. }
+        | Change::Act { .. }
+        | Change::EventCreated(_)
+        | Change::ScheduleCreated(_)
+        | Change::ShopCreated(_)
+        | Change::TermsPatched(_)
+        | Change::PricesPatched { .. }
+        | Change::SeatsBlocked(_)
+        | Change::SeatsUnblocked(_)
+        | Change::PatternPatched(_)
+        | Change::SlotsAdded(_)
+        | Change::SlotsRemoved(_)
+        | Change::SlotPatched { .. }
+        | Change::RolledThrough(_)
+        | Change::BoxAdded(_)
+        | Change::BoxPatched(_)
+        | Change::TicketsImported(_)
+        | Change::ContactKept { .. }
+        | Change::ContactForgotten { .. }
+        | Change::Remembered { .. }
+        | Change::KeysForgotten { .. } => None,
+    }
+}
+
+/// A booking right after a change, from what it was before or became later.
+fn after(other: &Booking, change: &Change, at: Timestamp, version: u32) -> Booking {
+    let mut booking = Booking { version, ..other.clone() };
+    let details = |payment_reference: &Option<Arc<str>>| {
+        Details::of(payment_reference.clone(), other.metadata().cloned())
+    };
+    if let Change::Moved { units, .. } | Change::Revived { units, .. } = change {
+        booking.units = Units::clone(units);
+    }
+    if let Change::Confirmed { payment_reference, .. } | Change::Revived { payment_reference, .. } = change {
+        booking.status = Status::Confirmed { confirmed_at: at };
+        booking.details = details(payment_reference);
+    }
+    if let Change::Revived { redeem_code, .. } = change {
+        booking.redeem_code = *redeem_code;
+    }
+    if let Change::Extended { expires_at, .. } = change {
+        booking.status = Status::OnHold { expires_at: *expires_at };
+    }
+    let (expires_at, confirmed_at) = times_of(other.status);
+    if let Change::Cancelled { .. } = change {
+        booking.status = Status::Cancelled { confirmed_at, cancelled_at: at };
+    }
+    if let Change::Redeemed { .. } = change {
+        let confirmed_at = confirmed_at.unwrap_or(at);
+        booking.status = Status::Redeemed { confirmed_at, redeemed_at: at };
+    }
+    if let Change::Expired { .. } = change {
+        booking.status = Status::Expired { expires_at: expires_at.unwrap_or(at) };
+    }
+    booking
+}
+
+/// When a hold ends or ended, and when it was confirmed, as far as a status tells.
+fn times_of(status: Status) -> (Option<Timestamp>, Option<Timestamp>) {
+    match status {
+        Status::OnHold { expires_at } | Status::Expired { expires_at } => (Some(expires_at), None),
+        Status::Confirmed { confirmed_at } | Status::Redeemed { confirmed_at, .. } => {
+            (None, Some(confirmed_at))
+        }
+        Status::Cancelled { confirmed_at, .. } => (None, confirmed_at),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use boxoffice_core::ids::{Actor, RedeemCode};
+    use boxoffice_core::money::Money;
+
+    use super::*;
+
+    const ID: BookingId = BookingId::from_bytes([1; 16]);
+
+    fn held() -> Booking {
+        Booking {
+            id: ID,
+            customer: "ann".into(),
+            status: Status::OnHold { expires_at: Timestamp(900) },
+            units: Units::Box { number: 0, quantity: 1, price: Money(5) },
+            redeem_code: RedeemCode::from_random(1),
+            created_by: Actor(0),
+            created_at: Timestamp(0),
+            details: None,
+            version: 1,
+        }
+    }
+
+    #[test]
+    fn a_booking_is_told_as_each_change_left_it() {
+        let confirmed = Change::Confirmed { booking: ID, payment_reference: Some("pay-1".into()) };
+        let redeemed = Change::Redeemed { booking: ID };
+        let cancelled = Change::Cancelled { booking: ID, reason: None };
+        let expired = Change::Expired { booking: ID };
+        let extended = Change::Extended { booking: ID, expires_at: Timestamp(990) };
+        let rows: [(&[&Change], Status); 6] = [
+            (&[&confirmed], Status::Confirmed { confirmed_at: Timestamp(10) }),
+            (
+                &[&confirmed, &redeemed],
+                Status::Redeemed { confirmed_at: Timestamp(10), redeemed_at: Timestamp(20) },
+            ),
+            (
+                &[&confirmed, &cancelled],
+                Status::Cancelled { confirmed_at: Some(Timestamp(10)), cancelled_at: Timestamp(20) },
+            ),
+            (&[&cancelled], Status::Cancelled { confirmed_at: None, cancelled_at: Timestamp(10) }),
+            (&[&extended], Status::OnHold { expires_at: Timestamp(990) }),
+            (&[&extended, &expired], Status::Expired { expires_at: Timestamp(990) }),
+        ];
+        for (changes, status) in rows {
+            let mut booking = held();
+            for (number, change) in (1..).zip(changes) {
+                booking = after(&booking, change, Timestamp(10 * number), booking.version + 1);
+            }
+            assert_eq!(booking.status, status, "{changes:?}");
+            assert_eq!(booking.version as usize, 1 + changes.len());
+        }
+    }
+
+    #[test]
+    fn a_change_can_be_told_from_what_the_booking_became_later() {
+        let confirmed = Change::Confirmed { booking: ID, payment_reference: Some("pay-1".into()) };
+        let redeemed = Status::Redeemed { confirmed_at: Timestamp(10), redeemed_at: Timestamp(20) };
+        let now = Booking { status: redeemed, version: 3, ..held() };
+        let told = after(&now, &confirmed, Timestamp(10), 2);
+        assert_eq!(told.status, Status::Confirmed { confirmed_at: Timestamp(10) });
+        assert_eq!(told.payment_reference().map(|reference| &**reference), Some("pay-1"));
+    }
+}

@@ -1,0 +1,555 @@
+//! The one task that serves all webhooks: reads journals, records what is to be sent, sends it, and records what came of it.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use boxoffice_core::time::Timestamp;
+use boxoffice_engine::store::StoreError;
+use boxoffice_engine::{Engine, InventoryNumber, Standing};
+use serde::de::DeserializeOwned;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::{Instant, MissedTickBehavior};
+
+use super::delivery::{self, Delivery, DeliveryState, Place, Verdict, document_name};
+use super::news::{self, Cursor, News, ReadError};
+use super::send::{Message, Sender};
+use super::{Made, Webhook, Webhooks, damaged, signature};
+use crate::ids::{parts_of, readable};
+use crate::problem::Problem;
+
+/// How often journals are looked at, and what is due is begun.
+const POLL: Duration = Duration::from_millis(200);
+/// How often inventories are looked at that are not in memory; they have changed only if this task was very late.
+const LOOK_AT_ALL: Duration = Duration::from_secs(60);
+/// Deliveries of one webhook that wait. When so many do, its journals are read no further: nothing is lost there.
+const PENDING_MAX: usize = 1_000;
+/// Deliveries of one webhook that are kept to be looked at afterwards.
+const FINISHED_KEPT_MAX: usize = 1_000;
+/// Attempts under way, of all webhooks.
+const ATTEMPTS_AT_ONCE: usize = 64;
+/// Attempts under way, of one webhook: those that hang must not be in the way of others.
+const ATTEMPTS_AT_ONCE_PER_WEBHOOK: usize = 8;
+/// Each is served in every round.
+const WEBHOOKS_PER_TENANT_MAX: usize = 20;
+const CURSOR_PREFIX: &str = "webhook-cursor/";
+const MESSAGE_ID_CHARACTERS: usize = 26;
+
+/// What handlers ask of the task.
+pub(super) enum Order {
+    Add { webhook: Webhook, reply: oneshot::Sender<Result<Made, Problem>> },
+    Remove { webhook: Arc<Webhook>, reply: oneshot::Sender<Result<(), Problem>> },
+    Replay { webhook: Arc<Webhook>, delivery: String, reply: oneshot::Sender<Result<Delivery, Problem>> },
+    Stop { reply: oneshot::Sender<()> },
+}
+
+type Document = (String, Option<Vec<u8>>);
+
+pub(super) struct Worker {
+    engine: Engine,
+    webhooks: Arc<Webhooks>,
+    sender: Arc<Sender>,
+    endpoints: HashMap<String, Endpoint>,
+    under_way: JoinSet<Tried>,
+    look_at_all: Instant,
+    /// Journals that cannot be read; tried again with the next look at all.
+    unreadable: HashSet<InventoryNumber>,
+}
+
+/// What is known of one webhook.
+#[derive(Default)]
+struct Endpoint {
+    /// By inventory.
+    cursors: HashMap<u32, Cursor>,
+    /// Cursors that moved and were not written: if they are lost, only news are read again that nobody wanted.
+    moved: HashSet<u32>,
+    /// By the time they are due, then in the order of their journals.
+    pending: BTreeMap<(i64, Place), Delivery>,
+    /// Inventories with a first attempt under way: the next has to wait for its turn.
+    first_under_way: HashSet<u32>,
+    under_way: usize,
+    /// Ids of deliveries that are done with, the oldest first.
+    finished: VecDeque<String>,
+}
+
+/// An attempt that is over.
+struct Tried {
+    delivery: Delivery,
+    first: bool,
+    result: Result<u16, String>,
+}
+
+enum Wake {
+    Poll,
+    Tried(Result<Tried, JoinError>),
+    Order(Option<Order>),
+    Stopped,
+}
+
+impl Worker {
+    /// Reads where it left off.
+    pub(super) fn load(engine: &Engine, webhooks: &Arc<Webhooks>) -> Result<Worker, StoreError> {
+        let known = webhooks.by_id.read();
+        let mut endpoints: HashMap<String, Endpoint> =
+            known.keys().map(|id| (id.clone(), Endpoint::default())).collect();
+        for (name, contents) in engine.documents(CURSOR_PREFIX)? {
+            let place = name.strip_prefix(CURSOR_PREFIX).and_then(|place| place.split_once('/'));
+            let (webhook, inventory) = place.unwrap_or_default();
+            if let (Some(endpoint), Ok(inventory)) = (endpoints.get_mut(webhook), inventory.parse()) {
+                endpoint.cursors.insert(inventory, parsed(&name, &contents)?);
+            }
+        }
+        let mut finished = Vec::new();
+        for (name, contents) in engine.documents(delivery::DOCUMENT_PREFIX)? {
+            let delivery: Delivery = parsed(&name, &contents)?;
+            let Some(endpoint) = endpoints.get_mut(&delivery.webhook) else { continue };
+            match delivery.state {
+                DeliveryState::Pending { due_at_ms } => {
+                    endpoint.pending.insert((due_at_ms, delivery.place), delivery);
+                }
+                DeliveryState::Delivered { at_ms } | DeliveryState::Failed { at_ms } => {
+                    finished.push((at_ms, delivery.place, delivery.webhook, delivery.id));
+                }
+            }
+        }
+        finished.sort_unstable();
+        for (_, _, webhook, id) in finished {
+            endpoints.get_mut(&webhook).expect("looked up before").finished.push_back(id);
+        }
+        Ok(Worker {
+            engine: engine.clone(),
+            webhooks: Arc::clone(webhooks),
+            sender: Arc::new(Sender::new(webhooks.allow_insecure)),
+            endpoints,
+            under_way: JoinSet::new(),
+            look_at_all: Instant::now(),
+            unreadable: HashSet::new(),
+        })
+    }
+
+    /// Serves until it is told to stop, or the engine stops.
+    pub(super) async fn run(mut self, mut orders: mpsc::Receiver<Order>) {
+        let engine = self.engine.clone();
+        let mut poll = tokio::time::interval(POLL);
+        poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            self.start_due();
+            let wake = tokio::select! {
+                _ = engine.stopped() => Wake::Stopped,
+                order = orders.recv() => Wake::Order(order),
+                Some(tried) = self.under_way.join_next() => Wake::Tried(tried),
+                _ = poll.tick() => Wake::Poll,
+            };
+            let result = match wake {
+                Wake::Poll => self.follow().await,
+                Wake::Tried(tried) => self.record(tried).await,
+                Wake::Order(Some(order)) => match self.obey(order).await {
+                    ControlFlow::Continue(()) => Ok(()),
+                    ControlFlow::Break(()) => return,
+                },
+                Wake::Order(None) | Wake::Stopped => return,
+            };
+            if let Err(problem) = result {
+                tracing::warn!(detail = %problem.detail, "webhooks could not be served");
+            }
+        }
+    }
+
+    /// Begins what is due, as much as may be under way.
+    fn start_due(&mut self) {
+        let now = self.engine.now();
+        let known = self.webhooks.by_id.read();
+        for (id, endpoint) in &mut self.endpoints {
+            let Some(webhook) = known.get(id).filter(|webhook| webhook.disabled_at_ms.is_none()) else {
+                continue;
+            };
+            while self.under_way.len() < ATTEMPTS_AT_ONCE
+                && let Some((delivery, first)) = endpoint.take_due(now)
+            {
+                let message = message(&self.webhooks, webhook, &delivery, now);
+                let sender = Arc::clone(&self.sender);
+                self.under_way.spawn(async move {
+                    let result = sender.send(&message).await;
+                    Tried { delivery, first, result }
+                });
+            }
+        }
+    }
+
+    /// Reads what was committed since the last time, and records what is to be sent, all in one commit with the cursors.
+    async fn follow(&mut self) -> Result<(), Problem> {
+        let webhooks: Vec<Arc<Webhook>> = self.webhooks.by_id.read().values().cloned().collect();
+        let webhooks: Vec<_> = webhooks.into_iter().filter(|it| it.disabled_at_ms.is_none()).collect();
+        if webhooks.is_empty() {
+            return Ok(());
+        }
+        let standings = self.standings().await?;
+        let mut documents = Vec::new();
+        for standing in &standings {
+            let Some((tenant, ..)) = parts_of(&standing.name) else { continue };
+            for webhook in webhooks.iter().filter(|webhook| *webhook.tenant == *tenant) {
+                self.follow_one(webhook, standing, &mut documents).await;
+            }
+        }
+        if documents.is_empty() {
+            return Ok(());
+        }
+        self.write(documents).await
+    }
+
+    async fn standings(&mut self) -> Result<Vec<Standing>, Problem> {
+        if Instant::now() < self.look_at_all {
+            return Ok(self.engine.standings_in_memory());
+        }
+        self.look_at_all = Instant::now() + LOOK_AT_ALL;
+        self.unreadable.clear();
+        let engine = self.engine.clone();
+        Ok(blocking(move || engine.standings()).await?)
+    }
+
+    async fn follow_one(&mut self, webhook: &Webhook, standing: &Standing, documents: &mut Vec<Document>) {
+        let number = standing.number;
+        let Some(endpoint) = self.endpoints.get_mut(&webhook.id) else { return };
+        let reached = endpoint.cursors.get(&number.0).map_or(0, |cursor| cursor.sequence);
+        let full = endpoint.pending.len() + endpoint.under_way >= PENDING_MAX;
+        if reached >= standing.sequence || full || self.unreadable.contains(&number) {
+            return;
+        }
+        let cursor = endpoint.cursors.entry(number.0).or_default();
+        match news::read(&self.engine, number, cursor, &webhook.events).await {
+            Ok((moved, news)) => {
+                *cursor = moved;
+                endpoint.moved.insert(number.0);
+                if news.is_empty() {
+                    return;
+                }
+                let now = self.engine.now();
+                for one in news {
+                    let delivery = pending(webhook, number, one, now);
+                    documents.push(delivery.document());
+                    endpoint.pending.insert((now.0, delivery.place), delivery);
+                }
+                documents.extend(endpoint.cursor_documents(&webhook.id));
+            }
+            Err(ReadError::Later) => {}
+            Err(ReadError::Gone) => {
+                tracing::warn!(inventory = %standing.name, webhook = webhook.id, "the journal was cut; some news are not sent");
+                *cursor = Cursor::at(standing.sequence);
+                endpoint.moved.insert(number.0);
+            }
+            Err(ReadError::Unreadable(problem)) => {
+                tracing::error!(inventory = %standing.name, problem, "no news of it are sent");
+                self.unreadable.insert(number);
+            }
+        }
+    }
+
+    /// Records what came of an attempt, and of all others that are over.
+    async fn record(&mut self, first: Result<Tried, JoinError>) -> Result<(), Problem> {
+        let mut documents = Vec::new();
+        let mut next = Some(first);
+        while let Some(tried) = next {
+            match tried {
+                Ok(tried) => self.record_one(tried, &mut documents),
+                Err(error) => tracing::error!(%error, "an attempt to deliver was lost until the next start"),
+            }
+            next = self.under_way.try_join_next();
+        }
+        self.write(documents).await
+    }
+
+    fn record_one(&mut self, tried: Tried, documents: &mut Vec<Document>) {
+        let Tried { mut delivery, first, result } = tried;
+        // The webhook may be gone meanwhile, and its deliveries with it.
+        let Some(endpoint) = self.endpoints.get_mut(&delivery.webhook) else { return };
+        endpoint.under_way -= 1;
+        if first {
+            endpoint.first_under_way.remove(&delivery.place.inventory);
+        }
+        let now = self.engine.now();
+        let verdict = delivery.note(now, result, rand::random());
+        metrics::counter!("boxoffice_webhook_attempts_total", "result" => word(verdict)).increment(1);
+        documents.push(delivery.document());
+        let webhook = delivery.webhook.clone();
+        match delivery.state {
+            DeliveryState::Pending { due_at_ms } => {
+                endpoint.pending.insert((due_at_ms, delivery.place), delivery);
+            }
+            DeliveryState::Delivered { .. } | DeliveryState::Failed { .. } => {
+                endpoint.finish(&webhook, delivery.id, documents);
+            }
+        }
+        if verdict == Verdict::Gone {
+            self.disable(&webhook, now, documents);
+        }
+    }
+
+    /// Sends nothing more to a webhook.
+    fn disable(&mut self, id: &str, now: Timestamp, documents: &mut Vec<Document>) {
+        let Some(webhook) = self.webhooks.by_id.read().get(id).cloned() else { return };
+        let disabled =
+            self.webhooks.keep(Webhook { disabled_at_ms: Some(now.0), ..Webhook::clone(&webhook) });
+        tracing::info!(webhook = id, "answered 410 and is disabled");
+        documents.push(disabled.document());
+        let Some(endpoint) = self.endpoints.get_mut(id) else { return };
+        for (_, mut delivery) in std::mem::take(&mut endpoint.pending) {
+            delivery.state = DeliveryState::Failed { at_ms: now.0 };
+            documents.push(delivery.document());
+            endpoint.finish(id, delivery.id, documents);
+        }
+    }
+
+    async fn obey(&mut self, order: Order) -> ControlFlow<()> {
+        // Whoever asked may be gone.
+        match order {
+            Order::Add { webhook, reply } => drop(reply.send(self.add(webhook).await)),
+            Order::Remove { webhook, reply } => drop(reply.send(self.remove(&webhook.id).await)),
+            Order::Replay { webhook, delivery, reply } => {
+                drop(reply.send(self.replay(&webhook, &delivery).await));
+            }
+            Order::Stop { reply } => {
+                // What fails now is read again after the next start.
+                drop(self.write_cursors().await);
+                reply.send(()).ok();
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// What is committed already is no news to a new webhook: its cursors begin where the inventories stand.
+    async fn add(&mut self, webhook: Webhook) -> Result<Made, Problem> {
+        if let Some(known) = self.webhooks.by_id.read().get(&webhook.id) {
+            return Ok(Made { webhook: Arc::clone(known), known: true });
+        }
+        if self.webhooks.of_tenant(&webhook.tenant).len() >= WEBHOOKS_PER_TENANT_MAX {
+            let detail = format!("There are {WEBHOOKS_PER_TENANT_MAX} webhooks, and may be no more.");
+            return Err(Problem::new(axum::http::StatusCode::CONFLICT, "WEBHOOK_LIMIT_REACHED", detail));
+        }
+        let engine = self.engine.clone();
+        let standings = blocking(move || engine.standings()).await?;
+        let mut endpoint = Endpoint::default();
+        for standing in standings {
+            if parts_of(&standing.name).is_some_and(|(tenant, ..)| tenant == &*webhook.tenant) {
+                endpoint.cursors.insert(standing.number.0, Cursor::at(standing.sequence));
+                endpoint.moved.insert(standing.number.0);
+            }
+        }
+        let mut documents = endpoint.cursor_documents(&webhook.id);
+        documents.push(webhook.document());
+        self.write(documents).await?;
+        self.endpoints.insert(webhook.id.clone(), endpoint);
+        Ok(Made { webhook: self.webhooks.keep(webhook), known: false })
+    }
+
+    async fn remove(&mut self, id: &str) -> Result<(), Problem> {
+        let (engine, id) = (self.engine.clone(), id.to_owned());
+        self.webhooks.by_id.write().remove(&id);
+        self.endpoints.remove(&id);
+        let forget = move || -> Result<(), Problem> {
+            let mut documents = vec![(format!("{}{id}", super::DOCUMENT_PREFIX), None)];
+            for prefix in [delivery::DOCUMENT_PREFIX, CURSOR_PREFIX] {
+                let own = engine.documents(&format!("{prefix}{id}/"))?;
+                documents.extend(own.into_iter().map(|(name, _)| (name, None)));
+            }
+            Ok(engine.write_documents(&documents)?)
+        };
+        blocking(forget).await
+    }
+
+    async fn replay(&mut self, webhook: &Webhook, id: &str) -> Result<Delivery, Problem> {
+        let not_found = || Problem::not_found("DELIVERY_NOT_FOUND", "There is no such delivery.");
+        let name = document_name(&webhook.id, id);
+        let engine = self.engine.clone();
+        let found = blocking(move || Ok::<_, StoreError>((engine.documents(&name)?, name))).await?;
+        let (documents, name) = found;
+        let (_, contents) = documents.into_iter().find(|(found, _)| *found == name).ok_or_else(not_found)?;
+        let mut delivery: Delivery = parsed(&name, &contents)?;
+        let known = self.webhooks.by_id.read().get(&webhook.id).cloned();
+        let enabled = known.is_some_and(|webhook| webhook.disabled_at_ms.is_none());
+        let endpoint = self.endpoints.get_mut(&webhook.id).filter(|_| enabled).ok_or_else(|| {
+            let detail = "The webhook is disabled: it answered 410.";
+            Problem::new(axum::http::StatusCode::CONFLICT, "WEBHOOK_DISABLED", detail)
+        })?;
+        if let DeliveryState::Pending { due_at_ms } = delivery.state
+            && endpoint.pending.remove(&(due_at_ms, delivery.place)).is_none()
+        {
+            // It is under way at this moment.
+            return Ok(delivery);
+        }
+        endpoint.finished.retain(|finished| *finished != delivery.id);
+        let now = self.engine.now();
+        delivery.state = DeliveryState::Pending { due_at_ms: now.0 };
+        delivery.failures = 0;
+        endpoint.pending.insert((now.0, delivery.place), delivery.clone());
+        self.write(vec![delivery.document()]).await?;
+        Ok(delivery)
+    }
+
+    async fn write_cursors(&mut self) -> Result<(), Problem> {
+        let all = self.endpoints.iter_mut();
+        let documents = all.flat_map(|(id, endpoint)| endpoint.cursor_documents(id)).collect();
+        self.write(documents).await
+    }
+
+    async fn write(&self, documents: Vec<Document>) -> Result<(), Problem> {
+        if documents.is_empty() {
+            return Ok(());
+        }
+        let engine = self.engine.clone();
+        Ok(blocking(move || engine.write_documents(&documents)).await?)
+    }
+}
+
+impl Endpoint {
+    /// The next delivery that may begin, and whether it is its first attempt.
+    fn take_due(&mut self, now: Timestamp) -> Option<(Delivery, bool)> {
+        if self.under_way >= ATTEMPTS_AT_ONCE_PER_WEBHOOK {
+            return None;
+        }
+        let may_begin = |delivery: &Delivery| {
+            delivery.failures > 0 || !self.first_under_way.contains(&delivery.place.inventory)
+        };
+        let due = self.pending.iter().take_while(|((due_at_ms, _), _)| *due_at_ms <= now.0);
+        let key = due.filter(|(_, delivery)| may_begin(delivery)).map(|(key, _)| *key).next()?;
+        let delivery = self.pending.remove(&key).expect("just found");
+        let first = delivery.failures == 0;
+        if first {
+            self.first_under_way.insert(delivery.place.inventory);
+        }
+        self.under_way += 1;
+        Some((delivery, first))
+    }
+
+    /// Keeps a delivery to be looked at, and forgets the oldest if there are too many.
+    fn finish(&mut self, webhook: &str, id: String, documents: &mut Vec<Document>) {
+        self.finished.push_back(id);
+        while self.finished.len() > FINISHED_KEPT_MAX {
+            let oldest = self.finished.pop_front().expect("more than none");
+            documents.push((document_name(webhook, &oldest), None));
+        }
+    }
+
+    /// The cursors that moved since they were written last.
+    fn cursor_documents(&mut self, webhook: &str) -> Vec<Document> {
+        let moved = std::mem::take(&mut self.moved).into_iter();
+        let document = |inventory: u32| {
+            let contents = serde_json::to_vec(&self.cursors[&inventory]).expect("a cursor is plain data");
+            (format!("{CURSOR_PREFIX}{webhook}/{inventory}"), Some(contents))
+        };
+        moved.map(document).collect()
+    }
+}
+
+fn pending(webhook: &Webhook, inventory: InventoryNumber, news: News, now: Timestamp) -> Delivery {
+    let place = Place { inventory: inventory.0, sequence: news.sequence, index: news.index };
+    let name = format!("{} {} {} {}", webhook.id, place.inventory, place.sequence, place.index);
+    let digest = blake3::hash(name.as_bytes());
+    Delivery {
+        id: format!("msg_{}", readable(digest.as_bytes(), MESSAGE_ID_CHARACTERS)),
+        webhook: webhook.id.clone(),
+        place,
+        topic: news.topic,
+        body: news.body,
+        created_at_ms: now.0,
+        state: DeliveryState::Pending { due_at_ms: now.0 },
+        failures: 0,
+        attempts: Vec::new(),
+    }
+}
+
+fn message(webhooks: &Webhooks, webhook: &Webhook, delivery: &Delivery, now: Timestamp) -> Message {
+    let seconds = now.0.div_euclid(1_000);
+    let secret = webhooks.secret_of(&webhook.id);
+    Message {
+        url: webhook.url.clone(),
+        id: delivery.id.clone(),
+        seconds,
+        signature: signature::sign(&secret, &delivery.id, seconds, &delivery.body),
+        body: delivery.body.clone(),
+    }
+}
+
+fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Delivered => "delivered",
+        Verdict::Failed => "failed",
+        Verdict::Gone => "gone",
+    }
+}
+
+fn parsed<T: DeserializeOwned>(name: &str, contents: &[u8]) -> Result<T, StoreError> {
+    serde_json::from_slice(contents).map_err(|error| damaged(name, &error))
+}
+
+/// The store is read and written where waiting is allowed.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    tokio::task::spawn_blocking(work).await.expect("it does not panic")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Topic;
+    use super::*;
+
+    fn waiting(due_at_ms: i64, inventory: u32, sequence: u64, failures: u32) -> Delivery {
+        Delivery {
+            id: format!("{inventory}/{sequence}"),
+            webhook: "wh".to_owned(),
+            place: Place { inventory, sequence, index: 0 },
+            topic: Topic::Held,
+            body: String::new(),
+            created_at_ms: 0,
+            state: DeliveryState::Pending { due_at_ms },
+            failures,
+            attempts: Vec::new(),
+        }
+    }
+
+    fn endpoint(deliveries: &[Delivery]) -> Endpoint {
+        let mut endpoint = Endpoint::default();
+        for delivery in deliveries {
+            let DeliveryState::Pending { due_at_ms } = delivery.state else { unreachable!("they wait") };
+            endpoint.pending.insert((due_at_ms, delivery.place), delivery.clone());
+        }
+        endpoint
+    }
+
+    fn begun(endpoint: &mut Endpoint, now: i64) -> Vec<String> {
+        std::iter::from_fn(|| endpoint.take_due(Timestamp(now))).map(|(delivery, _)| delivery.id).collect()
+    }
+
+    #[test]
+    fn first_attempts_of_an_inventory_begin_one_after_the_other_and_in_order() {
+        let mut endpoint = endpoint(&[
+            waiting(5, 1, 8, 0),
+            waiting(5, 1, 7, 0),
+            waiting(5, 2, 3, 0),
+            waiting(4, 1, 2, 1),
+            waiting(99, 3, 1, 0),
+        ]);
+        assert_eq!(begun(&mut endpoint, 10), ["1/2", "1/7", "2/3"]);
+        assert_eq!(begun(&mut endpoint, 10), [""; 0]);
+        endpoint.first_under_way.remove(&1);
+        assert_eq!(begun(&mut endpoint, 10), ["1/8"]);
+        assert_eq!(begun(&mut endpoint, 99), ["3/1"]);
+    }
+
+    #[test]
+    fn attempts_under_way_are_bounded() {
+        let many: Vec<Delivery> = (1..=20).map(|inventory| waiting(1, inventory, 1, 0)).collect();
+        assert_eq!(begun(&mut endpoint(&many), 1).len(), ATTEMPTS_AT_ONCE_PER_WEBHOOK);
+    }
+
+    #[test]
+    fn the_log_keeps_the_newest() {
+        let (mut endpoint, mut documents) = (Endpoint::default(), Vec::new());
+        for number in 0..=FINISHED_KEPT_MAX {
+            endpoint.finish("wh", number.to_string(), &mut documents);
+        }
+        assert_eq!(documents, [("delivery/wh/0".to_owned(), None)]);
+        assert_eq!(endpoint.finished.len(), FINISHED_KEPT_MAX);
+    }
+}
