@@ -1,0 +1,94 @@
+//! What the journal and the audit say.
+
+use serde_json::{Value, json};
+
+use crate::server::{Server, text};
+
+#[test]
+fn the_journal_has_every_change_in_order_and_in_pages() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), &[]);
+    let admin = server.first_key();
+    let key = Some(admin.as_str());
+    let event = json!({ "id": "gala", "name": "Gala", "currency": "TWD",
+        "sections": [{ "name": "A", "price": 100, "subsections": [{ "number": 1, "rows": 2, "cols": 5 }] }] });
+    server.post(key, "/v1/events", &event).expect(201);
+    server.post(key, "/v1/events/gala/block", &json!({ "section": "A-1", "seats": ["2-5"] })).expect(200);
+    let booking = json!({ "customer": "ann", "contact": { "email": "ann@example.com" }, "event": "gala",
+        "seats": [{ "section": "A-1", "ids": ["1-1", "1-2"] }] });
+    let booking = server.post(key, "/v1/bookings", &booking).expect(201);
+    let path = format!("/v1/bookings/{}", text(&booking["id"]));
+    server.post(key, &format!("{path}/confirm"), &json!({ "payment_reference": "pay-1" })).expect(200);
+    server.post(key, &format!("{path}/cancel"), &json!({ "reason": "rain" })).expect(200);
+
+    let journal = server.get(key, "/v1/journal?inventory=event:gala");
+    let page = journal.expect(200);
+    assert!(!journal.text.contains("example.com"), "contacts are never shown");
+    let items = page["items"].as_array().unwrap();
+    let types: Vec<&str> = items.iter().map(|item| item["type"].as_str().unwrap()).collect();
+    assert_eq!(types, ["event_created", "seats_blocked", "booked", "contact_kept", "confirmed", "cancelled"]);
+    let keys = server.get(key, "/v1/keys").expect(200);
+    assert!(items.iter().all(|item| item["by"] == keys["items"][0]["id"]));
+    assert_eq!(items[1]["data"], json!({ "seats": [{ "section": "A-1", "seat": "2-5" }] }));
+    assert_eq!(
+        items[2]["data"]["units"]["seats"][1],
+        json!({ "section": "A-1", "seat": "1-2", "price": 100 })
+    );
+    assert_eq!(items[2]["data"]["booking"], booking["id"]);
+    assert_eq!(items[4]["data"]["payment_reference"], "pay-1");
+    assert_eq!(items[5]["data"], json!({ "booking": booking["id"], "reason": "rain" }));
+    assert_eq!((&page["next_cursor"], &page["next_after"]), (&Value::Null, &items[5]["sequence"]));
+
+    let mut read = Vec::new();
+    let mut after = 0;
+    loop {
+        let path = format!("/v1/journal?inventory=event:gala&limit=1&after={after}");
+        let page = server.get(key, &path).expect(200);
+        read.extend(page["items"].as_array().unwrap().clone());
+        after = page["next_after"].as_u64().unwrap();
+        if page["next_cursor"].is_null() {
+            break;
+        }
+    }
+    assert_eq!(&read, items);
+    for (inventory, status, code) in [
+        ("event:nobody", 404, "EVENT_NOT_FOUND"),
+        ("schedule:gala", 404, "SCHEDULE_NOT_FOUND"),
+        ("shop:gala", 404, "SHOP_NOT_FOUND"),
+        ("gala", 400, "INVALID_REQUEST"),
+    ] {
+        assert_eq!(server.get(key, &format!("/v1/journal?inventory={inventory}")).code(status), code);
+    }
+    assert_eq!(server.get(key, "/v1/journal").code(400), "INVALID_REQUEST");
+}
+
+#[test]
+fn the_audit_says_who_did_what_to_a_booking() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), &[]);
+    let admin = server.first_key();
+    let make = |role: &str, name: &str| {
+        server.post(Some(&admin), "/v1/keys", &json!({ "role": role, "name": name })).expect(201)
+    };
+    let (seller, operator) = (make("seller", "till"), make("operator", "door"));
+    let (seller_key, operator_key) = (text(&seller["key"]), text(&operator["key"]));
+    let event = json!({ "id": "gala", "name": "Gala", "currency": "TWD",
+        "areas": [{ "name": "floor", "price": 10, "capacity": 5 }] });
+    server.post(Some(&admin), "/v1/events", &event).expect(201);
+    let wanted = json!({ "customer": "ann", "event": "gala", "areas": [{ "name": "floor", "quantity": 1 }] });
+    let booking = server.post(Some(&seller_key), "/v1/bookings", &wanted).expect(201);
+    server.post(Some(&seller_key), "/v1/bookings", &wanted).expect(201);
+    let path = format!("/v1/bookings/{}", text(&booking["id"]));
+    server.post(Some(&seller_key), &format!("{path}/confirm"), &json!({})).expect(200);
+    let code = json!({ "redeem_code": booking["redeem_code"] });
+    server.post(Some(&operator_key), &format!("{path}/redeem"), &code).expect(200);
+    let audit =
+        server.get(Some(&operator_key), &format!("/v1/audit?booking={}", text(&booking["id"]))).expect(200);
+    let items = audit["items"].as_array().unwrap();
+    let till = json!({ "id": seller["id"], "name": "till", "role": "seller" });
+    let door = json!({ "id": operator["id"], "name": "door", "role": "operator" });
+    let deeds: Vec<(&Value, &Value)> = items.iter().map(|item| (&item["action"], &item["by"])).collect();
+    assert_eq!(deeds, [(&json!("booked"), &till), (&json!("confirmed"), &till), (&json!("redeemed"), &door)]);
+    assert!(items.iter().all(|item| item["details"]["booking"] == booking["id"] && item["at"].is_string()));
+    assert_eq!(server.get(Some(&operator_key), "/v1/audit").code(400), "INVALID_REQUEST");
+}

@@ -1,0 +1,152 @@
+//! A server of its own for each test, and as much of an HTTP client as the tests need.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// Long enough for a busy machine, and for the first retry.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// A running `boxoffice serve`. Killed when it is dropped.
+pub struct Server {
+    child: Child,
+    address: String,
+}
+
+/// An answer.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub head: String,
+    pub text: String,
+}
+
+impl Answer {
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// The body, if the status is this one.
+    pub fn expect(&self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{}", self.text);
+        if self.text.is_empty() { Value::Null } else { self.json() }
+    }
+
+    /// The code of a refusal with this status.
+    pub fn code(&self, status: u16) -> String {
+        self.expect(status)["code"].as_str().expect("a problem has a code").to_owned()
+    }
+
+    pub fn is_replayed(&self) -> bool {
+        self.head.to_ascii_lowercase().contains("idempotent-replayed: true")
+    }
+}
+
+impl Server {
+    pub fn start(data: &Path, arguments: &[&str]) -> Server {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_boxoffice"))
+            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
+            .arg(data)
+            .args(arguments)
+            .env("NO_COLOR", "1")
+            .env("BOXOFFICE_LOG", "info")
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let mut log = BufReader::new(child.stderr.take().expect("piped"));
+        let mut line = String::new();
+        let address = loop {
+            line.clear();
+            assert!(log.read_line(&mut line).expect("a log is text") > 0, "it ended before it listened");
+            if let Some((_, address)) = line.split_once("listening on http://") {
+                break address.trim().to_owned();
+            }
+        };
+        // Somebody has to read what it says, or it waits for ever.
+        std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
+        Server { child, address }
+    }
+
+    /// Dies as in a power cut.
+    pub fn kill(mut self) {
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("it ends");
+    }
+
+    pub fn get(&self, key: Option<&str>, path: &str) -> Answer {
+        self.send(key, "GET", path, None, None)
+    }
+
+    pub fn delete(&self, key: Option<&str>, path: &str) -> Answer {
+        self.send(key, "DELETE", path, None, None)
+    }
+
+    pub fn post(&self, key: Option<&str>, path: &str, body: &Value) -> Answer {
+        self.send(key, "POST", path, Some(body), None)
+    }
+
+    pub fn post_once(&self, key: Option<&str>, path: &str, body: &Value, idempotency_key: &str) -> Answer {
+        self.send(key, "POST", path, Some(body), Some(idempotency_key))
+    }
+
+    fn send(
+        &self,
+        key: Option<&str>,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+        idempotency_key: Option<&str>,
+    ) -> Answer {
+        let body = body.map(Value::to_string).unwrap_or_default();
+        let mut request =
+            format!("{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.address);
+        if let Some(key) = key {
+            request += &format!("Authorization: Bearer {key}\r\n");
+        }
+        if let Some(key) = idempotency_key {
+            request += &format!("Idempotency-Key: {key}\r\n");
+        }
+        request += &format!("Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+        let mut stream = TcpStream::connect(&self.address).expect("it listens");
+        stream.write_all(request.as_bytes()).expect("it reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        let (head, text) = answer.split_once("\r\n\r\n").expect("a head");
+        let status = head[9..12].parse().expect("a status");
+        Answer { status, head: head.to_owned(), text: text.to_owned() }
+    }
+
+    /// The first key, which makes all others: admin of tenant `default`.
+    pub fn first_key(&self) -> String {
+        let body = serde_json::json!({ "role": "admin", "name": "first" });
+        text(&self.post(None, "/v1/keys", &body).expect(201)["key"])
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have been killed by the test.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// Waits until there is something.
+pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + DEADLINE;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+pub fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("not a text: {value}")).to_owned()
+}

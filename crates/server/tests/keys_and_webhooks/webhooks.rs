@@ -1,0 +1,240 @@
+//! What receivers are told, when, and how often.
+
+use serde_json::{Value, json};
+
+use crate::receiver::Receiver;
+use crate::server::{Server, text, wait_for};
+
+const INSECURE: &[&str] = &["--webhooks-allow-insecure"];
+const ALL: [&str; 7] = [
+    "booking.held",
+    "booking.confirmed",
+    "booking.cancelled",
+    "booking.expired",
+    "booking.moved",
+    "booking.redeemed",
+    "inventory.sold_out",
+];
+
+fn add_event(server: &Server, id: &str, cols: u32) {
+    let event = json!({ "id": id, "name": id, "currency": "TWD",
+        "sections": [{ "name": "A", "price": 100, "subsections": [{ "number": 1, "rows": 1, "cols": cols }] }] });
+    server.post(None, "/v1/events", &event).expect(201);
+}
+
+fn add_webhook(server: &Server, url: &str, events: &[&str]) -> Value {
+    server.post(None, "/v1/webhooks", &json!({ "url": url, "events": events })).expect(201)
+}
+
+fn hold(server: &Server, event: &str, seat: &str) -> Value {
+    let seats = json!([{ "section": "A-1", "ids": [seat] }]);
+    server
+        .post(None, "/v1/bookings", &json!({ "customer": "ann", "event": event, "seats": seats }))
+        .expect(201)
+}
+
+fn act(server: &Server, booking: &Value, action: &str, body: &Value) -> Value {
+    server.post(None, &format!("/v1/bookings/{}/{action}", text(&booking["id"])), body).expect(200)
+}
+
+#[test]
+fn a_receiver_is_told_of_every_step_in_order_and_signed() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), INSECURE);
+    let receiver = Receiver::start(&[]);
+    add_event(&server, "old", 2);
+    hold(&server, "old", "1-1");
+    let webhook = add_webhook(&server, &receiver.url, &ALL);
+    add_event(&server, "gala", 2);
+    let first = hold(&server, "gala", "1-1");
+    act(&server, &first, "move", &json!({ "seats": [{ "section": "A-1", "ids": ["1-2"] }] }));
+    act(&server, &first, "confirm", &json!({ "payment_reference": "pay-1" }));
+    act(&server, &first, "redeem", &json!({ "redeem_code": first["redeem_code"] }));
+    let second = hold(&server, "gala", "1-1");
+    act(&server, &second, "cancel", &json!({}));
+    let third = json!({ "customer": "cy", "event": "gala", "confirm": true,
+        "seats": [{ "section": "A-1", "ids": ["1-1"] }] });
+    server.post(None, "/v1/bookings", &third).expect(201);
+
+    let told = receiver.wait_for(8);
+    let topics: Vec<String> = told.iter().map(|message| message.topic()).collect();
+    let expected = [
+        "booking.held",
+        "booking.moved",
+        "booking.confirmed",
+        "booking.redeemed",
+        "booking.held",
+        "booking.cancelled",
+        "booking.confirmed",
+        "inventory.sold_out",
+    ];
+    assert_eq!(topics, expected, "and nothing of what was before the webhook");
+    let secret = text(&webhook["secret"]);
+    assert!(told.iter().all(|message| message.is_signed_with(&secret)));
+    let rows = [
+        ("on_hold", 1, "1-1", Value::Null),
+        ("on_hold", 2, "1-2", Value::Null),
+        ("confirmed", 3, "1-2", json!("pay-1")),
+        ("redeemed", 4, "1-2", json!("pay-1")),
+    ];
+    for (message, (status, version, seat, reference)) in told.iter().zip(rows) {
+        let data = &message.json()["data"];
+        assert_eq!(data["id"], first["id"]);
+        assert_eq!((&data["status"], &data["version"]), (&json!(status), &json!(version)));
+        assert_eq!((&data["seats"][0]["seat"], &data["payment_reference"]), (&json!(seat), &reference));
+        assert_eq!((&data["event"], &data["hold_token"]), (&json!("gala"), &Value::Null));
+    }
+    assert_eq!(told[7].json()["data"]["event"], "gala");
+    let deliveries = format!("/v1/webhooks/{}/deliveries", text(&webhook["id"]));
+    wait_for("all to be recorded as delivered", || {
+        let list = server.get(None, &deliveries).expect(200);
+        let all = list["items"].as_array().unwrap();
+        (all.len() == 8 && all.iter().all(|delivery| delivery["status"] == "delivered")).then_some(())
+    });
+}
+
+#[test]
+fn only_what_was_asked_for_is_told_slots_and_boxes_sell_out_and_holds_expire() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), INSECURE);
+    let shop = json!({ "id": "bakery", "name": "B", "timezone": "Asia/Taipei", "currency": "TWD" });
+    server.post(None, "/v1/shops", &shop).expect(201);
+    let boxed = json!({ "id": "evening", "name": "E", "quantity": 2, "price": 5 });
+    server.post(None, "/v1/shops/bakery/boxes", &boxed).expect(201);
+    let receiver = Receiver::start(&[]);
+    add_webhook(&server, &receiver.url, &["inventory.sold_out", "booking.expired"]);
+    for customer in ["ann", "bob"] {
+        let booking = json!({ "customer": customer, "shop": "bakery", "box": "evening", "quantity": 1,
+            "hold_ttl_seconds": 1 });
+        server.post(None, "/v1/bookings", &booking).expect(201);
+    }
+    let told = receiver.wait_for(3);
+    let sold_out = told[0].json();
+    assert_eq!(sold_out["type"], "inventory.sold_out");
+    assert_eq!((&sold_out["data"]["shop"], &sold_out["data"]["box"]), (&json!("bakery"), &json!("evening")));
+    for message in &told[1..] {
+        assert_eq!(
+            (message.topic().as_str(), &message.json()["data"]["status"]),
+            ("booking.expired", &json!("expired"))
+        );
+    }
+}
+
+#[test]
+fn what_fails_is_tried_again_and_can_be_asked_for_again() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), INSECURE);
+    let receiver = Receiver::start(&[500]);
+    let webhook = add_webhook(&server, &receiver.url, &["booking.held"]);
+    add_event(&server, "gala", 2);
+    hold(&server, "gala", "1-1");
+    let deliveries = format!("/v1/webhooks/{}/deliveries", text(&webhook["id"]));
+    let failed = wait_for("a failed attempt", || {
+        let list = server.get(None, &deliveries).expect(200);
+        Some(list["items"][0].clone()).filter(|delivery| delivery["attempts"][0]["status"] == 500)
+    });
+    assert_eq!(failed["status"], "pending");
+    // The second comes by itself, after five seconds.
+    let told = receiver.wait_for(2);
+    assert_eq!((&told[0].id, &told[0].text), (&told[1].id, &told[1].text));
+    let id = wait_for("the delivery to be recorded", || {
+        let list = server.get(None, &deliveries).expect(200);
+        let delivery = &list["items"][0];
+        (delivery["status"] == "delivered" && delivery["attempts"].as_array().unwrap().len() == 2)
+            .then(|| text(&delivery["id"]))
+    });
+    assert_eq!(id, told[0].id);
+    let replayed = server.post(None, &format!("{deliveries}/{id}/replay"), &json!({})).expect(200);
+    assert_eq!(replayed["status"], "pending");
+    assert_eq!(receiver.wait_for(3)[2].id, id);
+    let unknown = server.post(None, &format!("{deliveries}/msg_nobody/replay"), &json!({}));
+    assert_eq!(unknown.code(404), "DELIVERY_NOT_FOUND");
+}
+
+#[test]
+fn a_receiver_that_is_gone_is_told_nothing_more() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), INSECURE);
+    let (gone, well) = (Receiver::start(&[410]), Receiver::start(&[]));
+    let webhook = add_webhook(&server, &gone.url, &["booking.held"]);
+    add_webhook(&server, &well.url, &["booking.held"]);
+    assert_eq!(webhook["disabled_at"], Value::Null);
+    add_event(&server, "gala", 3);
+    hold(&server, "gala", "1-1");
+    let path = format!("/v1/webhooks/{}", text(&webhook["id"]));
+    wait_for("the webhook to be disabled", || {
+        Some(server.get(None, &path).expect(200)).filter(|shown| shown["disabled_at"].is_string())
+    });
+    hold(&server, "gala", "1-3");
+    well.wait_for(2);
+    assert_eq!(gone.received().len(), 1);
+    let list = server.get(None, &format!("{path}/deliveries")).expect(200);
+    assert_eq!(list["items"][0]["status"], "failed");
+    let replay = format!("{path}/deliveries/{}/replay", text(&list["items"][0]["id"]));
+    assert_eq!(server.post(None, &replay, &json!({})).code(409), "WEBHOOK_DISABLED");
+    server.delete(None, &path).expect(204);
+    assert_eq!(server.get(None, &path).code(404), "WEBHOOK_NOT_FOUND");
+}
+
+#[test]
+fn no_message_is_lost_when_the_server_dies() {
+    let data = tempfile::tempdir().unwrap();
+    let receiver = Receiver::start(&[503; 1_000]);
+    let server = Server::start(data.path(), INSECURE);
+    add_webhook(&server, &receiver.url, &["booking.held"]);
+    add_event(&server, "gala", 20);
+    let mut booked: Vec<String> = Vec::new();
+    // Some were tried before it dies, some were only just committed.
+    for seat in (1..=10).map(|seat| format!("1-{seat}")) {
+        booked.push(text(&hold(&server, "gala", &seat)["id"]));
+    }
+    receiver.wait_for(3);
+    for seat in (11..=20).map(|seat| format!("1-{seat}")) {
+        booked.push(text(&hold(&server, "gala", &seat)["id"]));
+    }
+    server.kill();
+    receiver.be_well();
+    let before = receiver.received().len();
+    let _server = Server::start(data.path(), INSECURE);
+    let told = wait_for("all bookings to be told", || {
+        let told: Vec<String> =
+            receiver.received()[before..].iter().map(|message| text(&message.json()["data"]["id"])).collect();
+        booked.iter().all(|id| told.contains(id)).then_some(told)
+    });
+    assert!(told.len() >= booked.len());
+}
+
+#[test]
+fn webhooks_lead_to_public_addresses_over_https_only() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), &[]);
+    for url in [
+        "http://example.com/hook",
+        "https://127.0.0.1/hook",
+        "https://localhost/hook",
+        "https://10.0.0.1/",
+        "https://169.254.169.254/latest/meta-data",
+        "https://100.64.1.1/",
+        "https://224.0.0.1/",
+        "https://[::1]/",
+        "https://[::ffff:10.0.0.1]/",
+        "https://[fe80::1]/",
+        "ftp://example.com/",
+        "hook",
+    ] {
+        let problem =
+            server.post(None, "/v1/webhooks", &json!({ "url": url, "events": ["booking.held"] })).expect(400);
+        assert_eq!(
+            (&problem["code"], &problem["errors"][0]["pointer"]),
+            (&json!("INVALID_REQUEST"), &json!("/url")),
+            "{url}"
+        );
+    }
+    for (events, pointer) in [(json!([]), "/events"), (json!(["booking.lost"]), "/events/0")] {
+        let body = json!({ "url": "https://93.184.216.34/", "events": events });
+        let problem = server.post(None, "/v1/webhooks", &body).expect(400);
+        assert_eq!(problem["errors"][0]["pointer"], pointer);
+    }
+    let body = json!({ "url": "https://93.184.216.34/", "events": ["booking.held"] });
+    server.post(None, "/v1/webhooks", &body).expect(201);
+}
