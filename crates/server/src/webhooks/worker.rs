@@ -185,7 +185,8 @@ impl Worker {
         if webhooks.is_empty() {
             return Ok(());
         }
-        let standings = self.standings().await?;
+        let all = Instant::now() >= self.look_at_all;
+        let standings = self.standings(all).await?;
         let mut documents = Vec::new();
         for standing in &standings {
             let Some((tenant, ..)) = parts_of(&standing.name) else { continue };
@@ -193,14 +194,14 @@ impl Worker {
                 self.follow_one(webhook, standing, &mut documents).await;
             }
         }
-        if documents.is_empty() {
-            return Ok(());
+        if all {
+            documents.extend(self.cursor_documents());
         }
         self.write(documents).await
     }
 
-    async fn standings(&mut self) -> Result<Vec<Standing>, Problem> {
-        if Instant::now() < self.look_at_all {
+    async fn standings(&mut self, all: bool) -> Result<Vec<Standing>, Problem> {
+        if !all {
             return Ok(self.engine.standings_in_memory());
         }
         self.look_at_all = Instant::now() + LOOK_AT_ALL;
@@ -264,7 +265,8 @@ impl Worker {
         let Tried { mut delivery, first, result } = tried;
         // The webhook may be gone meanwhile, and its deliveries with it.
         let Some(endpoint) = self.endpoints.get_mut(&delivery.webhook) else { return };
-        endpoint.under_way -= 1;
+        // One of the same id may have been made since this attempt began.
+        endpoint.under_way = endpoint.under_way.saturating_sub(1);
         if first {
             endpoint.first_under_way.remove(&delivery.place.inventory);
         }
@@ -311,7 +313,8 @@ impl Worker {
             }
             Order::Stop { reply } => {
                 // What fails now is read again after the next start.
-                drop(self.write_cursors().await);
+                let documents = self.cursor_documents();
+                drop(self.write(documents).await);
                 reply.send(()).ok();
                 return ControlFlow::Break(());
             }
@@ -388,10 +391,9 @@ impl Worker {
         Ok(delivery)
     }
 
-    async fn write_cursors(&mut self) -> Result<(), Problem> {
+    fn cursor_documents(&mut self) -> Vec<Document> {
         let all = self.endpoints.iter_mut();
-        let documents = all.flat_map(|(id, endpoint)| endpoint.cursor_documents(id)).collect();
-        self.write(documents).await
+        all.flat_map(|(id, endpoint)| endpoint.cursor_documents(id)).collect()
     }
 
     async fn write(&self, documents: Vec<Document>) -> Result<(), Problem> {

@@ -15,24 +15,24 @@ use crate::server::wait_for;
 
 /// A message that came.
 #[derive(Debug, Clone)]
-pub struct Received {
-    pub id: String,
+pub(crate) struct Received {
+    pub(crate) id: String,
     timestamp: String,
     signature: String,
-    pub text: String,
+    pub(crate) text: String,
 }
 
 impl Received {
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.text).expect("messages are JSON")
     }
 
-    pub fn topic(&self) -> String {
+    pub(crate) fn topic(&self) -> String {
         self.json()["type"].as_str().expect("messages have a type").to_owned()
     }
 
     /// By the specification, with the secret as it was handed out.
-    pub fn is_signed_with(&self, secret: &str) -> bool {
+    pub(crate) fn is_signed_with(&self, secret: &str) -> bool {
         let secret = STANDARD.decode(secret.strip_prefix("whsec_").expect("a secret")).expect("base64");
         let mut mac = Hmac::<Sha256>::new_from_slice(&secret).expect("any length");
         mac.update(format!("{}.{}.{}", self.id, self.timestamp, self.text).as_bytes());
@@ -41,15 +41,15 @@ impl Received {
 }
 
 /// Listens until the test is over.
-pub struct Receiver {
-    pub url: String,
+pub(crate) struct Receiver {
+    pub(crate) url: String,
     received: Arc<Mutex<Vec<Received>>>,
     answers: Arc<Mutex<VecDeque<u16>>>,
 }
 
 impl Receiver {
     /// Answers with these statuses, and with 204 to all that come after.
-    pub fn start(answers: &[u16]) -> Receiver {
+    pub(crate) fn start(answers: &[u16]) -> Receiver {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let url = format!("http://{}/hook", listener.local_addr().expect("bound"));
         let received = Arc::new(Mutex::new(Vec::new()));
@@ -69,17 +69,17 @@ impl Receiver {
         receiver
     }
 
-    pub fn received(&self) -> Vec<Received> {
+    pub(crate) fn received(&self) -> Vec<Received> {
         self.received.lock().unwrap().clone()
     }
 
     /// Waits until so many came.
-    pub fn wait_for(&self, count: usize) -> Vec<Received> {
+    pub(crate) fn wait_for(&self, count: usize) -> Vec<Received> {
         wait_for(&format!("{count} messages"), || Some(self.received()).filter(|all| all.len() >= count))
     }
 
     /// Whatever was not asked for yet is answered with 204.
-    pub fn be_well(&self) {
+    pub(crate) fn be_well(&self) {
         self.answers.lock().unwrap().clear();
     }
 }

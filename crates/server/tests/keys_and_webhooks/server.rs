@@ -12,42 +12,42 @@ use serde_json::Value;
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// A running `boxoffice serve`. Killed when it is dropped.
-pub struct Server {
+pub(crate) struct Server {
     child: Child,
     address: String,
 }
 
 /// An answer.
 #[derive(Debug)]
-pub struct Answer {
-    pub status: u16,
-    pub head: String,
-    pub text: String,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) text: String,
 }
 
 impl Answer {
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
     /// The body, if the status is this one.
-    pub fn expect(&self, status: u16) -> Value {
+    pub(crate) fn expect(&self, status: u16) -> Value {
         assert_eq!(self.status, status, "{}", self.text);
         if self.text.is_empty() { Value::Null } else { self.json() }
     }
 
     /// The code of a refusal with this status.
-    pub fn code(&self, status: u16) -> String {
+    pub(crate) fn code(&self, status: u16) -> String {
         self.expect(status)["code"].as_str().expect("a problem has a code").to_owned()
     }
 
-    pub fn is_replayed(&self) -> bool {
+    pub(crate) fn is_replayed(&self) -> bool {
         self.head.to_ascii_lowercase().contains("idempotent-replayed: true")
     }
 }
 
 impl Server {
-    pub fn start(data: &Path, arguments: &[&str]) -> Server {
+    pub(crate) fn start(data: &Path, arguments: &[&str]) -> Server {
         let mut child = Command::new(env!("CARGO_BIN_EXE_boxoffice"))
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(data)
@@ -72,24 +72,37 @@ impl Server {
     }
 
     /// Dies as in a power cut.
-    pub fn kill(mut self) {
+    pub(crate) fn kill(mut self) {
         self.child.kill().expect("it runs");
         self.child.wait().expect("it ends");
     }
 
-    pub fn get(&self, key: Option<&str>, path: &str) -> Answer {
+    /// Is asked to stop, and does.
+    pub(crate) fn stop(mut self) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it runs");
+        assert!(self.child.wait().expect("it ends").success());
+    }
+
+    pub(crate) fn get(&self, key: Option<&str>, path: &str) -> Answer {
         self.send(key, "GET", path, None, None)
     }
 
-    pub fn delete(&self, key: Option<&str>, path: &str) -> Answer {
+    pub(crate) fn delete(&self, key: Option<&str>, path: &str) -> Answer {
         self.send(key, "DELETE", path, None, None)
     }
 
-    pub fn post(&self, key: Option<&str>, path: &str, body: &Value) -> Answer {
+    pub(crate) fn post(&self, key: Option<&str>, path: &str, body: &Value) -> Answer {
         self.send(key, "POST", path, Some(body), None)
     }
 
-    pub fn post_once(&self, key: Option<&str>, path: &str, body: &Value, idempotency_key: &str) -> Answer {
+    pub(crate) fn post_once(
+        &self,
+        key: Option<&str>,
+        path: &str,
+        body: &Value,
+        idempotency_key: &str,
+    ) -> Answer {
         self.send(key, "POST", path, Some(body), Some(idempotency_key))
     }
 
@@ -121,7 +134,7 @@ impl Server {
     }
 
     /// The first key, which makes all others: admin of tenant `default`.
-    pub fn first_key(&self) -> String {
+    pub(crate) fn first_key(&self) -> String {
         let body = serde_json::json!({ "role": "admin", "name": "first" });
         text(&self.post(None, "/v1/keys", &body).expect(201)["key"])
     }
@@ -136,7 +149,7 @@ impl Drop for Server {
 }
 
 /// Waits until there is something.
-pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + DEADLINE;
     loop {
         if let Some(found) = look() {
@@ -147,6 +160,6 @@ pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-pub fn text(value: &Value) -> String {
+pub(crate) fn text(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("not a text: {value}")).to_owned()
 }

@@ -195,13 +195,14 @@ fn no_message_is_lost_when_the_server_dies() {
     server.kill();
     receiver.be_well();
     let before = receiver.received().len();
-    let _server = Server::start(data.path(), INSECURE);
+    let server = Server::start(data.path(), INSECURE);
     let told = wait_for("all bookings to be told", || {
         let told: Vec<String> =
             receiver.received()[before..].iter().map(|message| text(&message.json()["data"]["id"])).collect();
         booked.iter().all(|id| told.contains(id)).then_some(told)
     });
     assert!(told.len() >= booked.len());
+    server.stop();
 }
 
 #[test]
