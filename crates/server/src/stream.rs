@@ -224,10 +224,7 @@ async fn follow(app: Arc<App>, inventory: InventoryNumber, feed: Weak<Feed>, now
     // One batch earlier, for the stock that the first message is compared with.
     let (mut last, after) =
         if from < now.sequence { (None, from.saturating_sub(1)) } else { (Some(now), from) };
-    let mut subscription = match app.engine.subscribe(inventory, after).await {
-        Ok(subscription) => subscription,
-        Err(_) => return,
-    };
+    let Ok(mut subscription) = app.engine.subscribe(inventory, after).await else { return };
     loop {
         let next = tokio::time::timeout(HEARTBEAT, subscription.next()).await;
         let Some(feed) = feed.upgrade() else { return };

@@ -127,7 +127,7 @@ impl Webhooks {
     pub(crate) fn of_tenant(&self, tenant: &str) -> Vec<Arc<Webhook>> {
         let mut list: Vec<Arc<Webhook>> = self.by_id.read().values().cloned().collect();
         list.retain(|webhook| *webhook.tenant == *tenant);
-        list.sort_by(|one, other| place(one).cmp(&place(other)));
+        list.sort_by_key(|webhook| place(webhook));
         list
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::receiver::Receiver;
+use crate::receiver::{Received, Receiver};
 use crate::server::{Server, text, wait_for};
 
 const INSECURE: &[&str] = &["--webhooks-allow-insecure"];
@@ -57,7 +57,7 @@ fn a_receiver_is_told_of_every_step_in_order_and_signed() {
     server.post(None, "/v1/bookings", &third).expect(201);
 
     let told = receiver.wait_for(8);
-    let topics: Vec<String> = told.iter().map(|message| message.topic()).collect();
+    let topics: Vec<String> = told.iter().map(Received::topic).collect();
     let expected = [
         "booking.held",
         "booking.moved",
