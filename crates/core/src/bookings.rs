@@ -95,6 +95,11 @@ impl Bookings {
         places.map(|place| self.at(place))
     }
 
+    /// How many are on hold.
+    pub(crate) fn live_holds(&self) -> usize {
+        self.deadlines.len()
+    }
+
     /// The hold that ends first, and when.
     pub(crate) fn first_deadline(&self) -> Option<(Timestamp, &Arc<Booking>)> {
         self.deadlines.first().map(|(expires_at, place)| (expires_at, self.at(place)))

@@ -44,6 +44,11 @@ impl Deadlines {
         self.heap.peek().map(|&Reverse(entry)| entry.parts())
     }
 
+    /// How many holds there are.
+    pub(crate) fn len(&self) -> usize {
+        self.holds
+    }
+
     /// All holds in the order in which they end.
     pub(crate) fn in_order(&self, counts: impl Fn(Timestamp, u32) -> bool) -> Vec<(Timestamp, u32)> {
         let mut entries: Vec<(Timestamp, u32)> =

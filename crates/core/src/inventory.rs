@@ -114,6 +114,11 @@ impl Inventory {
         self.bookings.deadlines()
     }
 
+    /// How many bookings are on hold.
+    pub fn live_holds(&self) -> usize {
+        self.bookings.live_holds()
+    }
+
     /// The answers that idempotency keys remember.
     pub fn memory(&self) -> &Memory {
         &self.memory

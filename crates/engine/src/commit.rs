@@ -2,11 +2,13 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Instant;
 
 use parking_lot::Mutex;
 
 use crate::chosen_ids::ChosenIds;
 use crate::ids::InventoryNumber;
+use crate::measure;
 use crate::published::Registry;
 use crate::shard::{Fenced, Part, Through};
 use crate::store::{BatchWrite, CommitError, Store};
@@ -76,7 +78,7 @@ impl Committer {
         } else if writes.is_empty() {
             Ok(Vec::new())
         } else {
-            self.store.commit(&writes)
+            self.write(&writes)
         };
         let fenced = match fenced {
             Ok(fenced) => fenced,
@@ -88,6 +90,7 @@ impl Committer {
         };
         let mut durable = Vec::new();
         for Sealed { shard, parts } in batches {
+            measure::batch(parts.iter().map(Part::commands).sum());
             for part in parts.iter().filter(|part| part.write.is_some() && fenced.contains(&part.of().0)) {
                 out_of_date.insert(part.of());
             }
@@ -105,5 +108,12 @@ impl Committer {
         }
         durable.into_iter().for_each(Part::answer);
         Ok(())
+    }
+
+    fn write(&self, writes: &[&BatchWrite]) -> Result<Vec<InventoryNumber>, CommitError> {
+        let began = Instant::now();
+        let fenced = self.store.commit(writes);
+        measure::commit(began.elapsed());
+        fenced
     }
 }

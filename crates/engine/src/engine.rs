@@ -1,7 +1,9 @@
 //! The handle: submit commands, read views, follow the journal.
 
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use boxoffice_core::booking::Booking;
@@ -11,6 +13,7 @@ use boxoffice_core::time::Timestamp;
 use tokio::sync::{oneshot, watch};
 
 use crate::answer::{Answer, Asked, Group, SubmitError};
+use crate::archive::{self, ArchiveError, Contents};
 use crate::clock::Clock;
 use crate::ids::{self, InventoryNumber, inventory_of};
 use crate::inbox::{Inbox, Rejected};
@@ -119,6 +122,7 @@ impl Engine {
             store,
             committer,
             shards: (0..count).map(|_| Inbox::new(QUEUE_COMMANDS_MAX)).collect(),
+            due: (0..count).map(|_| AtomicI64::new(i64::MAX)).collect(),
             sealed: Inbox::new(count),
             errands: Inbox::new(QUEUE_COMMANDS_MAX),
             snapshots: Inbox::new(0),
@@ -202,10 +206,15 @@ impl Engine {
         self.running.registry.all().into_iter().map(listed).collect()
     }
 
-    /// The inventories that are in memory, in the order they were created.
-    pub fn inventories_in_memory(&self) -> Vec<Listed> {
-        let all = self.running.registry.all().into_iter().filter(|entry| entry.is_published());
-        all.map(|entry| Listed { number: entry.number, name: Arc::clone(&entry.name) }).collect()
+    /// The stock of the inventories that are in memory, in the order they were created. Unlike [`Engine::view`] this is no
+    /// use of them: whoever measures does not keep them there.
+    pub fn views_in_memory(&self) -> Vec<(Listed, Arc<StockView>)> {
+        let all = self.running.registry.all().into_iter();
+        let shown = all.filter_map(|entry| {
+            let listed = Listed { number: entry.number, name: Arc::clone(&entry.name) };
+            Some((listed, entry.published()?.stock()))
+        });
+        shown.collect()
     }
 
     /// Where the inventories in memory stand, in the order they were created. Looking does not keep them there. What is
@@ -341,6 +350,24 @@ impl Engine {
     /// How many commands wait, over all shards.
     pub fn waiting(&self) -> usize {
         self.running.shared.shards.iter().map(Inbox::len).sum()
+    }
+
+    /// How many commands may wait, over all shards.
+    pub fn waiting_max(&self) -> usize {
+        self.running.shared.shards.len() * QUEUE_COMMANDS_MAX
+    }
+
+    /// How long ago something fell due (a hold ended, a new day began) that has not been looked at.
+    pub fn expiry_lag(&self) -> Duration {
+        let due = self.running.shared.due.iter().map(|due| due.load(Ordering::Relaxed)).min();
+        let late_ms = self.now().0.saturating_sub(due.unwrap_or(i64::MAX));
+        Duration::from_millis(u64::try_from(late_ms).unwrap_or(0))
+    }
+
+    /// Writes a backup of the whole store: each inventory as of one moment, then the documents. Blocks for as long as that
+    /// takes; sales go on.
+    pub fn back_up(&self, out: &mut dyn Write) -> Result<Contents, ArchiveError> {
+        archive::write(&*self.running.shared.store, out, |_, _| {})
     }
 
     /// How many inventories are in memory.

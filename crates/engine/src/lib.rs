@@ -12,6 +12,7 @@
 //! the commit. [`store::Store`] is where the truth is kept, and what it promises.
 
 pub mod answer;
+pub mod archive;
 mod chosen_ids;
 pub mod clock;
 mod commit;
@@ -20,6 +21,7 @@ pub mod ids;
 mod inbox;
 pub mod limits;
 pub mod load;
+pub mod measure;
 pub mod published;
 pub mod record;
 mod shard;

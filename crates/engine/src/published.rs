@@ -251,6 +251,11 @@ impl Published {
         look(&self.state.read())
     }
 
+    /// The stock, for somebody who only measures.
+    pub(crate) fn stock(&self) -> Arc<StockView> {
+        Arc::clone(&self.state.read().stock)
+    }
+
     pub(crate) fn last_read(&self) -> Timestamp {
         Timestamp(self.last_read.load(Ordering::Relaxed))
     }

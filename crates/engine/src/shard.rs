@@ -192,6 +192,11 @@ impl Shard {
         self.deadlines.first().into_iter().chain((!self.live.is_empty()).then_some(self.next_sweep)).min()
     }
 
+    /// When something is due, or was and has not been done.
+    pub(crate) fn first_deadline(&self) -> Option<Timestamp> {
+        self.deadlines.first()
+    }
+
     /// Whether the open batch takes no more commands before it is sealed.
     pub(crate) fn is_full(&self) -> bool {
         self.open.commands >= BATCH_COMMANDS_MAX
@@ -694,6 +699,11 @@ impl Part {
     pub(crate) fn through(&self) -> Through {
         let journal_bytes = self.write.as_ref().map_or(0, |write| write.record.len() as u64);
         Through { number: self.number, generation: self.generation, journal_bytes }
+    }
+
+    /// How many commands were decided in it.
+    pub(crate) fn commands(&self) -> usize {
+        self.answered.len()
     }
 
     /// Shows what changed to whoever reads. Only for what is durable: see [`crate::commit`].

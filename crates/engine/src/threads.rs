@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Instant;
 
 use boxoffice_core::ids::BookingId;
@@ -76,6 +77,8 @@ pub(crate) struct Shared {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) committer: Committer,
     pub(crate) shards: Vec<Inbox<Offer, News>>,
+    /// For each shard, when something is due in it, or was and has not been done.
+    pub(crate) due: Vec<AtomicI64>,
     pub(crate) sealed: Inbox<Infallible, Sealed>,
     pub(crate) errands: Inbox<Errand, Errand>,
     pub(crate) snapshots: Inbox<(usize, InventoryNumber), (usize, InventoryNumber)>,
@@ -171,6 +174,8 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
         } else {
             shard.next_wake().map(|at| shared.clock.instant_of(at))
         };
+        let due = shard.first_deadline().map_or(i64::MAX, |at| at.0);
+        shared.due[index].store(due, Ordering::Relaxed);
         // Once it is closed, what was offered before is all there will be.
         let offers_wanted = offers.is_empty() && (!closing || inbox.len() > 0);
         inbox.take(&mut news, &mut offers, offers_wanted, until);

@@ -21,6 +21,8 @@ pub struct StockView {
     pub sequence: u64,
     /// Name, currency, sales window and rules.
     pub terms: Arc<Terms>,
+    /// Bookings on hold.
+    pub live_holds: usize,
     /// Seats, slots or boxes.
     pub kind: KindView,
 }
@@ -166,7 +168,8 @@ impl StockView {
             }),
         };
         let terms = Arc::new(inventory.terms().expect("it has stock").clone());
-        Some(StockView { sequence: inventory.sequence(), terms, kind })
+        let live_holds = inventory.live_holds();
+        Some(StockView { sequence: inventory.sequence(), terms, live_holds, kind })
     }
 
     /// This view brought up to date: what was touched is read again, the rest is shared.
@@ -174,6 +177,7 @@ impl StockView {
         let stock = inventory.stock().expect("a view is of stock");
         let mut view = self.clone();
         view.sequence = inventory.sequence();
+        view.live_holds = inventory.live_holds();
         if touched.terms {
             view.terms = Arc::new(inventory.terms().expect("it has stock").clone());
         }

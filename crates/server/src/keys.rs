@@ -119,6 +119,13 @@ impl Keys {
         keys
     }
 
+    /// All keys that were ever made, oldest first.
+    pub(crate) fn all(&self) -> Vec<Arc<Key>> {
+        let mut keys: Vec<Arc<Key>> = self.by_id.read().values().cloned().collect();
+        keys.sort_by_key(|key| key.number);
+        keys
+    }
+
     /// The key that the journal knows by a number.
     pub(crate) fn of_actor(&self, actor: Actor) -> Option<Arc<Key>> {
         self.by_id.read().values().find(|key| key.actor() == actor).cloned()

@@ -1,10 +1,14 @@
-//! What is counted, for Prometheus.
+//! What is counted, for Prometheus. Everything is there from the first scrape on, so that an alert can tell "none" from "not
+//! known".
 
 use std::time::Duration;
 
 use axum::http::{Method, StatusCode};
-use boxoffice_engine::view::KindView;
-use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use boxoffice_core::seats::Counts;
+use boxoffice_engine::measure::{BATCH_COMMANDS, COMMIT_SECONDS};
+use boxoffice_engine::view::{KindView, StockView};
+use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
 use crate::app::App;
 use crate::ids::parts_of;
@@ -12,6 +16,24 @@ use crate::ids::parts_of;
 /// From half a millisecond to ten seconds.
 const SECONDS: [f64; 14] =
     [0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.0, 3.0, 10.0];
+/// From one command to the largest batch there can be.
+const COMMANDS: [f64; 8] = [1.0, 4.0, 16.0, 64.0, 256.0, 1_024.0, 4_096.0, 16_384.0];
+
+const REQUESTS: &str = "boxoffice_requests_total";
+const REQUEST_SECONDS: &str = "boxoffice_request_seconds";
+const REFUSALS: &str = "boxoffice_refusals_total";
+const CONNECTIONS_REFUSED: &str = "boxoffice_connections_refused_total";
+const QUEUE: &str = "boxoffice_queue_commands";
+const QUEUE_MAX: &str = "boxoffice_queue_commands_max";
+const IN_MEMORY: &str = "boxoffice_inventories_in_memory";
+const UNITS: &str = "boxoffice_inventory_units";
+const LIVE_HOLDS: &str = "boxoffice_live_holds";
+const EXPIRY_LAG: &str = "boxoffice_expiry_lag_seconds";
+const SSE_CLIENTS: &str = "boxoffice_sse_clients";
+const WEBHOOK_BACKLOG: &str = "boxoffice_webhook_backlog";
+
+/// The codes that say something about the server and not about a request.
+const SERVER_CODES: [&str; 4] = ["OVERLOADED", "OUTCOME_UNKNOWN", "UNAVAILABLE", "RATE_LIMITED"];
 
 /// Where everything is counted.
 pub(crate) struct Measures {
@@ -21,47 +43,92 @@ pub(crate) struct Measures {
 impl Measures {
     /// Begins to count.
     pub(crate) fn install() -> Measures {
-        let builder = PrometheusBuilder::new().set_buckets(&SECONDS).expect("there are buckets");
+        let builder = PrometheusBuilder::new()
+            .set_buckets(&SECONDS)
+            .and_then(|builder| {
+                builder.set_buckets_for_metric(Matcher::Full(BATCH_COMMANDS.to_owned()), &COMMANDS)
+            })
+            .expect("there are buckets");
         let recorder = builder.build_recorder();
         let handle = recorder.handle();
         // Only the first server of a process is counted.
         drop(metrics::set_global_recorder(recorder));
+        describe();
+        begin_at_zero();
         Measures { handle }
     }
 
     /// All that was counted, and what can be read off now.
-    pub(crate) async fn render(&self, app: &App) -> String {
-        metrics::gauge!("boxoffice_queue_commands").set(app.engine.waiting() as f64);
-        metrics::gauge!("boxoffice_inventories_in_memory").set(app.engine.in_memory() as f64);
-        for listed in app.engine.inventories_in_memory() {
+    pub(crate) fn render(&self, app: &App) -> String {
+        gauge!(QUEUE).set(app.engine.waiting() as f64);
+        gauge!(QUEUE_MAX).set(app.engine.waiting_max() as f64);
+        gauge!(EXPIRY_LAG).set(app.engine.expiry_lag().as_secs_f64());
+        let views = app.engine.views_in_memory();
+        gauge!(IN_MEMORY).set(views.len() as f64);
+        gauge!(LIVE_HOLDS).set(views.iter().map(|(_, stock)| stock.live_holds).sum::<usize>() as f64);
+        for (listed, stock) in views {
             let Some((tenant, _, _)) = parts_of(&listed.name) else { continue };
-            let Ok(stock) = app.engine.view(listed.number).await else { continue };
-            let counts = match &stock.kind {
-                KindView::Event(event) => event.totals,
-                KindView::Schedule(schedule) => schedule
-                    .slots
-                    .values()
-                    .map(|slot| slot.pool.counts())
-                    .fold(Default::default(), |all: boxoffice_core::seats::Counts, one| all.plus(one)),
-                KindView::Shop(shop) => shop
-                    .boxes
-                    .iter()
-                    .map(|boxed| boxed.pool.counts())
-                    .fold(Default::default(), |all: boxoffice_core::seats::Counts, one| all.plus(one)),
-            };
-            let states = [
-                ("free", counts.available),
-                ("held", counts.held),
-                ("sold", counts.sold),
-                ("blocked", counts.blocked),
-            ];
-            for (state, count) in states {
-                let inventory = listed.name[tenant.len() + 1..].to_owned();
-                metrics::gauge!("boxoffice_inventory_units", "tenant" => tenant.to_owned(), "inventory" => inventory, "state" => state).set(f64::from(count));
-            }
+            set_units(tenant, &listed.name[tenant.len() + 1..], counts_of(&stock));
         }
         self.handle.run_upkeep();
         self.handle.render()
+    }
+}
+
+fn describe() {
+    describe_counter!(REQUESTS, "Requests that were answered, by method, route and status.");
+    describe_histogram!(REQUEST_SECONDS, "How long requests took.");
+    describe_counter!(REFUSALS, "Requests and commands that did not succeed, by code.");
+    describe_counter!(CONNECTIONS_REFUSED, "Connections that were turned away because too many were open.");
+    describe_histogram!(COMMIT_SECONDS, "How long the store took to make a commit durable.");
+    describe_histogram!(BATCH_COMMANDS, "How many commands shared one batch of a shard.");
+    describe_gauge!(QUEUE, "Commands that wait for a shard.");
+    describe_gauge!(QUEUE_MAX, "Commands that may wait before callers are told to come back.");
+    describe_gauge!(IN_MEMORY, "Inventories in memory.");
+    describe_gauge!(UNITS, "Units of each inventory in memory, by state.");
+    describe_gauge!(LIVE_HOLDS, "Bookings on hold in the inventories in memory.");
+    describe_gauge!(EXPIRY_LAG, "How long ago something fell due that was not yet looked at.");
+    describe_gauge!(SSE_CLIENTS, "Open live streams.");
+    describe_gauge!(WEBHOOK_BACKLOG, "Webhook messages that wait to be delivered.");
+}
+
+fn begin_at_zero() {
+    let labels = [("method", "GET"), ("route", "/metrics"), ("status", "200")];
+    counter!(REQUESTS, &labels).increment(0);
+    SERVER_CODES.into_iter().for_each(|code| counter!(REFUSALS, "code" => code).increment(0));
+    counter!(CONNECTIONS_REFUSED).increment(0);
+    for name in [QUEUE, QUEUE_MAX, IN_MEMORY, LIVE_HOLDS, EXPIRY_LAG, SSE_CLIENTS, WEBHOOK_BACKLOG] {
+        gauge!(name).increment(0.0);
+    }
+    // Registered is enough for a histogram to be shown.
+    for name in [REQUEST_SECONDS, COMMIT_SECONDS, BATCH_COMMANDS] {
+        drop(histogram!(name));
+    }
+}
+
+fn counts_of(stock: &StockView) -> Counts {
+    match &stock.kind {
+        KindView::Event(event) => event.totals,
+        KindView::Schedule(schedule) => total(schedule.slots.values().map(|slot| slot.pool.counts())),
+        KindView::Shop(shop) => total(shop.boxes.iter().map(|boxed| boxed.pool.counts())),
+    }
+}
+
+fn total(counts: impl Iterator<Item = Counts>) -> Counts {
+    counts.reduce(Counts::plus).unwrap_or_default()
+}
+
+fn set_units(tenant: &str, inventory: &str, counts: Counts) {
+    let states = [
+        ("free", counts.available),
+        ("held", counts.held),
+        ("sold", counts.sold),
+        ("blocked", counts.blocked),
+    ];
+    for (state, count) in states {
+        let labels =
+            [("tenant", tenant.to_owned()), ("inventory", inventory.to_owned()), ("state", state.to_owned())];
+        gauge!(UNITS, &labels).set(f64::from(count));
     }
 }
 
@@ -72,11 +139,16 @@ pub(crate) fn count_request(method: &Method, route: &str, status: StatusCode, to
         ("route", route.to_owned()),
         ("status", status.as_u16().to_string()),
     ];
-    metrics::counter!("boxoffice_requests_total", &labels).increment(1);
-    metrics::histogram!("boxoffice_request_seconds").record(took.as_secs_f64());
+    counter!(REQUESTS, &labels).increment(1);
+    histogram!(REQUEST_SECONDS).record(took.as_secs_f64());
 }
 
 /// One refusal or error, by its code.
 pub(crate) fn count_code(code: &'static str) {
-    metrics::counter!("boxoffice_refusals_total", "code" => code).increment(1);
+    counter!(REFUSALS, "code" => code).increment(1);
+}
+
+/// So many live streams more, or fewer.
+pub(crate) fn count_streams(difference: f64) {
+    gauge!(SSE_CLIENTS).increment(difference);
 }

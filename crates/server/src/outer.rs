@@ -39,7 +39,8 @@ pub(crate) async fn outer(mut request: Request, next: Next) -> Response {
     }
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         if problem.status.is_server_error() {
-            tracing::warn!(request_id = id.0, code = problem.code, %method, route, detail = %problem.detail, "failed");
+            let cause = problem.cause.as_deref().unwrap_or(&problem.detail);
+            tracing::warn!(request_id = id.0, code = problem.code, %method, route, cause, "failed");
         }
         let body = serde_json::to_vec(&problem.body(&id.0)).expect("a problem is plain data");
         response.headers_mut().insert(header::CONTENT_LENGTH, body.len().into());

@@ -1,6 +1,7 @@
 //! What a caller is told when there is no success: `application/problem+json`, always of one shape.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -17,13 +18,15 @@ pub(crate) struct Problem {
     pub(crate) code: &'static str,
     pub(crate) detail: Cow<'static, str>,
     /// When it makes sense to try again, in seconds.
-    pub(crate) retry_after: Option<u64>,
+    pub(crate) retry_after: Option<u32>,
     /// Fields of this code alone.
     pub(crate) more: Map<String, Value>,
     /// Stands in for the request's id where the answer must be the same, byte for byte, to every retry.
     pub(crate) answer_id: Option<String>,
     /// Whether it is the first answer again, from an idempotency key.
     pub(crate) replayed: bool,
+    /// What the log is told and the caller is not.
+    pub(crate) cause: Option<Arc<str>>,
 }
 
 impl Problem {
@@ -40,6 +43,7 @@ impl Problem {
             more: Map::new(),
             answer_id: None,
             replayed: false,
+            cause: None,
         }
     }
 
@@ -65,13 +69,13 @@ impl Problem {
         retry_after: u64,
     ) -> Problem {
         let mut problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, code, detail);
-        problem.retry_after = Some(retry_after);
+        problem.retry_after = Some(u32::try_from(retry_after).unwrap_or(u32::MAX));
         problem
     }
 
     pub(crate) fn rate_limited(detail: impl Into<Cow<'static, str>>, retry_after: u64) -> Problem {
         let mut problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMITED", detail);
-        problem.retry_after = Some(retry_after);
+        problem.retry_after = Some(u32::try_from(retry_after).unwrap_or(u32::MAX));
         problem
     }
 
@@ -151,8 +155,9 @@ impl From<SubmitError> for Problem {
                 Problem::not_found("ROUTE_NOT_FOUND", "There is no such inventory.")
             }
             SubmitError::Damaged(problem) => {
-                tracing::error!(%problem, "an inventory cannot be read");
-                Problem::unavailable("UNAVAILABLE", "The stored data cannot be read. Nothing was done.", 60)
+                let detail = "The stored data cannot be read. Nothing was done.";
+                let told = Problem::unavailable("UNAVAILABLE", detail, 60);
+                Problem { cause: Some(problem), ..told }
             }
         }
     }

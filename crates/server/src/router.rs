@@ -8,7 +8,7 @@ use axum::routing::{delete, get, patch, post, put};
 use crate::app::App;
 use crate::outer::{method_not_allowed, outer, route_not_found};
 use crate::routes::{
-    audit, batch, bookings, customers, events, health, journal, keys, schedules, shops, webhooks,
+    audit, backup, batch, bookings, customers, events, health, journal, keys, schedules, shops, webhooks,
 };
 
 pub(crate) fn router(app: Arc<App>) -> Router {
@@ -45,6 +45,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/bookings/{id}/move", post(bookings::move_booking::move_booking))
         .route("/v1/bookings/{id}/redeem", post(bookings::redeem::redeem))
         .route("/v1/bookings/{id}/stream", get(bookings::stream::stream))
+        .route("/v1/backup", get(backup::backup))
         .route("/v1/batch", post(batch::batch))
         .route("/v1/customers/{customer}/contact", delete(customers::forget_contact))
         .route("/v1/keys", get(keys::list::list).post(keys::create::create))

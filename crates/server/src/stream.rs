@@ -143,14 +143,14 @@ pub(crate) struct Counted;
 
 impl Counted {
     pub(crate) fn new() -> Counted {
-        metrics::gauge!("boxoffice_sse_clients").increment(1.0);
+        crate::measure::count_streams(1.0);
         Counted
     }
 }
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        metrics::gauge!("boxoffice_sse_clients").decrement(1.0);
+        crate::measure::count_streams(-1.0);
     }
 }
 

@@ -172,7 +172,7 @@ fn stock_of(inventory: &Inventory) -> String {
 
 /// All of a view in words, however its maps are laid out.
 fn words_of(view: &StockView) -> String {
-    let StockView { sequence, terms, kind } = view;
+    let StockView { sequence, terms, live_holds, kind } = view;
     let kind = match kind {
         KindView::Event(EventView { starts_at, sections, subsections, areas, totals, sellout }) => {
             let seats = subsections.iter().map(|part| {
@@ -191,7 +191,7 @@ fn words_of(view: &StockView) -> String {
             format!("{timezone} {:?}", boxes.iter().collect::<Vec<_>>())
         }
     };
-    format!("{sequence} {terms:?} {kind}")
+    format!("{sequence} {terms:?} {live_holds} {kind}")
 }
 
 /// What somebody sees of an inventory now.

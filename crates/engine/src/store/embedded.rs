@@ -123,39 +123,29 @@ impl EmbeddedStore {
     ///
     /// Creation is atomic: the files are made in a directory beside it, synced, and moved into place.
     pub fn open(directory: &Path) -> Result<EmbeddedStore, OpenError> {
-        let io_at = |path: &Path| {
-            let path = path.to_owned();
-            move |error| OpenError::Io { path, error }
-        };
-        if !directory.join(STORE_FILE).exists() && !directory.join(MARK_FILE).exists() {
+        if !EmbeddedStore::is_in(directory) {
             create_files(directory).map_err(io_at(directory))?;
         }
-        let open = |name: &str| {
-            let path = directory.join(name);
-            let file =
-                std::fs::OpenOptions::new().read(true).write(true).open(&path).map_err(io_at(&path))?;
-            match FileBackend::new(file) {
-                Ok(backend) => Ok(Box::new(backend) as Box<dyn StorageBackend>),
-                Err(redb::DatabaseError::DatabaseAlreadyOpen) => Err(OpenError::InUse(directory.to_owned())),
-                Err(error) => Err(OpenError::Damaged(error.to_string())),
-            }
-        };
-        let files = Files { store: open(STORE_FILE)?, mark: open(MARK_FILE)? };
-        EmbeddedStore::open_files(files).map_err(|error| match error {
-            OpenError::InUse(_) => OpenError::InUse(directory.to_owned()),
-            other => other,
-        })
+        named(directory, EmbeddedStore::open_files(files_in(directory)?))
+    }
+
+    /// Opens a store that is damaged, to see what is wrong with it: its pages are not checked, and nothing is written.
+    pub fn open_to_look(directory: &Path) -> Result<EmbeddedStore, OpenError> {
+        named(directory, open_caught(files_in(directory)?, Care::Look))
+    }
+
+    /// Whether a directory has a store, or a part of one.
+    pub fn is_in(directory: &Path) -> bool {
+        directory.join(STORE_FILE).exists() || directory.join(MARK_FILE).exists()
     }
 
     /// Opens a store in the given files; empty ones become a new store.
     pub fn open_files(files: Files) -> Result<EmbeddedStore, OpenError> {
-        catch_panic(|| EmbeddedStore::open_trusting(files)).unwrap_or_else(|panic| {
-            Err(OpenError::Damaged(format!("its pages do not fit together: {panic}")))
-        })
+        open_caught(files, Care::Use)
     }
 
     /// As [`EmbeddedStore::open_files`], except that redb may panic on pages that it has not checked yet.
-    fn open_trusting(files: Files) -> Result<EmbeddedStore, OpenError> {
+    fn open_trusting(files: Files, care: Care) -> Result<EmbeddedStore, OpenError> {
         let io_error = |error| OpenError::Io { path: MARK_FILE.into(), error };
         let store_bytes = files.store.len().map_err(io_error)?;
         let mark = Mark::open(files.mark).map_err(|error| match error.kind() {
@@ -170,7 +160,7 @@ impl EmbeddedStore {
                 redb::DatabaseError::DatabaseAlreadyOpen => OpenError::InUse(PathBuf::new()),
                 other => refused_by_redb(other),
             })?;
-        if store_bytes > 0 && store_bytes <= CHECKED_AT_OPEN_BYTES_MAX {
+        if care == Care::Use && store_bytes > 0 && store_bytes <= CHECKED_AT_OPEN_BYTES_MAX {
             // Whether it had to be repaired does not matter here: what the repair may have lost is looked for below.
             database.check_integrity().map_err(refused_by_redb)?;
         }
@@ -181,7 +171,7 @@ impl EmbeddedStore {
         };
         let marked = store.mark.count();
         match store.read_meta()? {
-            None if marked == 0 => {
+            None if marked == 0 && care == Care::Use => {
                 store.initialize().map_err(|error| OpenError::Damaged(error.to_string()))?;
             }
             None => {
@@ -199,7 +189,11 @@ impl EmbeddedStore {
                 store.progress.lock().commits = commits;
             }
         }
-        file.proved().map_err(|error| OpenError::Io { path: STORE_FILE.into(), error })?;
+        match care {
+            Care::Use => file.proved().map_err(|error| OpenError::Io { path: STORE_FILE.into(), error })?,
+            // What is not proved is not written.
+            Care::Look => {}
+        }
         Ok(store)
     }
 
@@ -466,6 +460,45 @@ impl Store for EmbeddedStore {
         drop(self.database.write().take());
         self.mark.close().map_err(|error| StoreError::Failed(error.to_string()))
     }
+}
+
+/// What a store is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Care {
+    /// To be trusted and written.
+    Use,
+    /// To see what is wrong with it.
+    Look,
+}
+
+fn io_at(path: &Path) -> impl Fn(io::Error) -> OpenError {
+    let path = path.to_owned();
+    move |error| OpenError::Io { path: path.clone(), error }
+}
+
+fn files_in(directory: &Path) -> Result<Files, OpenError> {
+    let open = |name: &str| {
+        let path = directory.join(name);
+        let file = std::fs::OpenOptions::new().read(true).write(true).open(&path).map_err(io_at(&path))?;
+        match FileBackend::new(file) {
+            Ok(backend) => Ok(Box::new(backend) as Box<dyn StorageBackend>),
+            Err(redb::DatabaseError::DatabaseAlreadyOpen) => Err(OpenError::InUse(directory.to_owned())),
+            Err(error) => Err(OpenError::Damaged(error.to_string())),
+        }
+    };
+    Ok(Files { store: open(STORE_FILE)?, mark: open(MARK_FILE)? })
+}
+
+fn open_caught(files: Files, care: Care) -> Result<EmbeddedStore, OpenError> {
+    catch_panic(|| EmbeddedStore::open_trusting(files, care))
+        .unwrap_or_else(|panic| Err(OpenError::Damaged(format!("its pages do not fit together: {panic}"))))
+}
+
+fn named(directory: &Path, opened: Result<EmbeddedStore, OpenError>) -> Result<EmbeddedStore, OpenError> {
+    opened.map_err(|error| match error {
+        OpenError::InUse(_) => OpenError::InUse(directory.to_owned()),
+        other => other,
+    })
 }
 
 enum ReadError {

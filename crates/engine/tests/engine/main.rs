@@ -1,5 +1,6 @@
 //! The engine as its users see it: submit, read, follow, stop and start again.
 
+mod archiving;
 mod documents;
 mod expiry;
 mod fencing;

@@ -36,3 +36,19 @@ async fn an_inventory_that_is_looked_at_stays() {
     scene.grant(other, hold(nth(other, 1), 1)).await;
     assert_eq!(scene.engine.in_memory(), 2);
 }
+
+#[tokio::test]
+async fn whoever_only_measures_does_not_keep_an_inventory_in_memory() {
+    let settings = Settings { shards: 1, idle_after: Duration::from_secs(60), ..Settings::default() };
+    let scene = Scene::with(&settings);
+    let hall = scene.hall("hall", 2, 4).await;
+    scene.grant(hall, hold(nth(hall, 1), 2)).await;
+    let views = scene.engine.views_in_memory();
+    assert_eq!(views.iter().map(|(_, stock)| stock.live_holds).collect::<Vec<_>>(), [1]);
+    drop(views);
+    eventually("it leaves", async || {
+        drop(scene.engine.views_in_memory());
+        scene.in_memory_after_a_second().await == 0
+    })
+    .await;
+}

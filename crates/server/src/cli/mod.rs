@@ -1,12 +1,25 @@
 //! The command line.
 
+mod backup;
+mod client;
+mod config;
+mod console;
+mod demo;
+mod export;
+mod keys;
+mod restore;
 mod serve;
+mod store;
+mod verify;
 
 use clap::{Parser, Subcommand};
 
 /// Sells seats, time slots and boxes, none of them twice.
+///
+/// Exit codes: 0 if all went well, 1 if it failed or a difference was found, 2 if the command line or the configuration is
+/// wrong.
 #[derive(Debug, Parser)]
-#[command(name = "boxoffice", version, about)]
+#[command(name = "boxoffice", version, args_conflicts_with_subcommands = true)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -18,13 +31,46 @@ struct Cli {
 enum Command {
     /// Serve the API (the default).
     Serve(serve::Options),
+    /// Serve a filled arena, museum and bakery from memory, with some life in them.
+    Demo(demo::Options),
+    /// Prove that a store is what its journals say. The server must be stopped.
+    Verify(verify::Options),
+    /// Write everything into one file, from a stopped store or a running server.
+    Backup(backup::Options),
+    /// Make a store from a backup, and verify it.
+    Restore(restore::Options),
+    /// Write bookings or utilization as CSV. The server must be stopped.
+    Export(export::Options),
+    /// Make, list and revoke API keys.
+    Keys(keys::Options),
 }
 
 /// Runs what was asked for; the exit code is for scripts.
 pub(crate) fn run() -> std::process::ExitCode {
-    let cli = Cli::parse();
-    match cli.command {
+    let cli: Cli = match config::parse(std::env::args_os().collect()) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
+    console::finish(match cli.command {
         None => serve::run(&cli.serve),
         Some(Command::Serve(options)) => serve::run(&options),
+        Some(Command::Demo(options)) => demo::run(&options),
+        Some(Command::Verify(options)) => verify::run(&options),
+        Some(Command::Backup(options)) => backup::run(&options),
+        Some(Command::Restore(options)) => restore::run(&options),
+        Some(Command::Export(options)) => export::run(&options),
+        Some(Command::Keys(options)) => keys::run(&options),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_holds_together() {
+        Cli::command().debug_assert();
     }
 }

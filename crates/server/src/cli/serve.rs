@@ -1,102 +1,171 @@
 //! `boxoffice serve`.
 
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
+use boxoffice_core::limits::KEY_KEEP_SECONDS_MAX;
+use boxoffice_engine::snapshot::Retention;
 use boxoffice_engine::{Engine, Settings};
 use clap::Args;
-use clap::builder::FalseyValueParser;
-use tracing_subscriber::EnvFilter;
+use clap::builder::{FalseyValueParser, RangedU64ValueParser};
+use clap::value_parser;
 
+use super::console::{Failure, LogFormat, log, say};
 use crate::app::{App, AppSettings};
 use crate::limits::CONNECTIONS_DEFAULT;
 use crate::listen;
 use crate::rates::RateSettings;
 use crate::router::router;
 
-/// How the server runs.
+/// How the server runs. A flag beats its environment variable, which beats the configuration file, which beats the default.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Options {
-    /// Where to listen.
+    /// Where to listen. An address that others can reach needs an API key first.
     #[arg(long, env = "BOXOFFICE_LISTEN", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
     /// Where the data is.
     #[arg(long, env = "BOXOFFICE_DATA", default_value = "./boxoffice-data")]
     data: PathBuf,
-    /// How long the answers of idempotency keys are kept, in seconds.
-    #[arg(long, env = "BOXOFFICE_IDEMPOTENCY_KEEP_SECONDS", default_value_t = 86_400)]
+    /// A TOML file with any of these options by name, such as `idle_after_seconds = 600`.
+    #[arg(long, env = "BOXOFFICE_CONFIG")]
+    config: Option<PathBuf>,
+    /// Threads that decide; as many as there are processors if not set.
+    #[arg(long, env = "BOXOFFICE_SHARDS", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1_024))]
+    shards: Option<usize>,
+    /// Events, schedules and shops that nobody used for so long leave memory, in seconds.
+    #[arg(long, env = "BOXOFFICE_IDLE_AFTER_SECONDS", default_value_t = 600, value_parser = value_parser!(u32).range(1..))]
+    idle_after_seconds: u32,
+    /// How much of each journal is kept: all, or so many records before the last snapshot. `verify` and the audit reach back
+    /// as far as the journal does.
+    #[arg(long, env = "BOXOFFICE_JOURNAL_RETENTION", default_value = "all", value_name = "all|RECORDS")]
+    journal_retention: KeptJournal,
+    /// How long the answers of idempotency keys are kept, in seconds; at most 30 days.
+    #[arg(long, env = "BOXOFFICE_IDEMPOTENCY_KEEP_SECONDS", default_value_t = 86_400, value_parser = value_parser!(u32).range(1..=i64::from(KEY_KEEP_SECONDS_MAX)))]
     idempotency_keep_seconds: u32,
     /// Requests a second that each API key may send; no limit if not set.
-    #[arg(long, env = "BOXOFFICE_RATE_LIMIT_PER_KEY")]
+    #[arg(long, env = "BOXOFFICE_RATE_LIMIT_PER_KEY", value_parser = value_parser!(u32).range(1..))]
     rate_limit_per_key: Option<u32>,
     /// Requests a second that each address may send; no limit if not set.
-    #[arg(long, env = "BOXOFFICE_RATE_LIMIT_PER_ADDRESS")]
+    #[arg(long, env = "BOXOFFICE_RATE_LIMIT_PER_ADDRESS", value_parser = value_parser!(u32).range(1..))]
     rate_limit_per_address: Option<u32>,
     /// Holds that each caller may have alive at one time; no limit if not set.
-    #[arg(long, env = "BOXOFFICE_LIVE_HOLDS_PER_CALLER")]
+    #[arg(long, env = "BOXOFFICE_LIVE_HOLDS_PER_CALLER", value_parser = value_parser!(u32).range(1..))]
     live_holds_per_caller: Option<u32>,
     /// Connections at one time; more are turned away with 503.
-    #[arg(long, env = "BOXOFFICE_CONNECTIONS_MAX", default_value_t = CONNECTIONS_DEFAULT)]
+    #[arg(long, alias = "max-connections", env = "BOXOFFICE_CONNECTIONS_MAX", default_value_t = CONNECTIONS_DEFAULT)]
     connections_max: usize,
     /// Let webhooks use plain HTTP and addresses that are not public. For tests: whoever may make webhooks could reach into
     /// your network.
     #[arg(long, env = "BOXOFFICE_WEBHOOKS_ALLOW_INSECURE", value_parser = FalseyValueParser::new())]
     webhooks_allow_insecure: bool,
+    /// How the log is written to standard error. BOXOFFICE_LOG says what is logged, such as `warn`.
+    #[arg(long, env = "BOXOFFICE_LOG_FORMAT", default_value = "text")]
+    log_format: LogFormat,
 }
 
-pub(crate) fn run(options: &Options) -> ExitCode {
-    let filter = EnvFilter::try_from_env("BOXOFFICE_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = match runtime {
-        Ok(runtime) => runtime,
-        Err(error) => return fail(&format!("no threads: {error}")),
-    };
-    match runtime.block_on(serve(options)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => fail(&message),
+/// How much of each journal is kept, as it is written on the command line.
+#[derive(Debug, Clone, Copy)]
+struct KeptJournal(Retention);
+
+impl FromStr for KeptJournal {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<KeptJournal, &'static str> {
+        match text {
+            "all" => Ok(KeptJournal(Retention::All)),
+            number => {
+                let records = number.parse().map_err(|_| "must be `all` or a number of records")?;
+                Ok(KeptJournal(Retention::Records(records)))
+            }
+        }
     }
 }
 
-fn fail(message: &str) -> ExitCode {
-    tracing::error!("{message}");
-    ExitCode::FAILURE
+pub(super) fn run(options: &Options) -> Result<(), Failure> {
+    log(options.log_format, "info");
+    if let Some(file) = &options.config {
+        tracing::info!("configured by {}", file.display());
+    }
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(serve(options))
 }
 
-async fn serve(options: &Options) -> Result<(), String> {
-    let engine = Engine::open(&options.data, &Settings::default()).map_err(|error| error.to_string())?;
-    let loopback = options.listen.ip().is_loopback();
-    let settings = AppSettings {
-        loopback,
-        idempotency_keep_seconds: options.idempotency_keep_seconds,
-        rates: RateSettings {
-            requests_per_second_per_key: options.rate_limit_per_key,
-            requests_per_second_per_address: options.rate_limit_per_address,
-            live_holds_per_caller: options.live_holds_per_caller,
-        },
-        webhooks_allow_insecure: options.webhooks_allow_insecure,
-    };
-    let app = App::new(engine.clone(), settings).map_err(|problem| problem.detail.into_owned())?;
+async fn serve(options: &Options) -> Result<(), Failure> {
+    let engine = Engine::open(&options.data, &options.engine_settings())?;
+    let settings = options.app_settings();
+    let loopback = settings.loopback;
+    let app = App::new(engine, settings)?;
     if !loopback && app.keys.is_empty() {
-        return Err(format!(
+        return Err(Failure::new(format!(
             "{} can be reached by others, and there is no API key. Make one first: boxoffice keys create --data {} --tenant default --role admin",
             options.listen,
             options.data.display(),
-        ));
+        )));
     }
+    keep_open(app, options.listen, options.connections_max).await
+}
+
+impl Options {
+    fn engine_settings(&self) -> Settings {
+        let defaults = Settings::default();
+        Settings {
+            shards: self.shards.unwrap_or(defaults.shards),
+            idle_after: Duration::from_secs(self.idle_after_seconds.into()),
+            retention: self.journal_retention.0,
+            ..defaults
+        }
+    }
+
+    fn app_settings(&self) -> AppSettings {
+        AppSettings {
+            loopback: self.listen.ip().is_loopback(),
+            idempotency_keep_seconds: self.idempotency_keep_seconds,
+            rates: RateSettings {
+                requests_per_second_per_key: self.rate_limit_per_key,
+                requests_per_second_per_address: self.rate_limit_per_address,
+                live_holds_per_caller: self.live_holds_per_caller,
+            },
+            webhooks_allow_insecure: self.webhooks_allow_insecure,
+        }
+    }
+}
+
+/// Serves until it is asked to stop, answers what was taken, and closes the store.
+pub(super) async fn keep_open(
+    app: Arc<App>,
+    listen: SocketAddr,
+    connections_max: usize,
+) -> Result<(), Failure> {
     raise_open_files();
-    let listener = listen::bind(options.listen).map_err(|error| format!("{}: {error}", options.listen))?;
-    let address = listener.local_addr().map_err(|error| error.to_string())?;
+    let listener = listen::bind(listen).map_err(|error| not_bound(listen, &error))?;
+    let address = listener.local_addr()?;
     tracing::info!("listening on http://{address}");
-    let stop = stop(engine.clone());
-    listen::serve(listener, router(Arc::clone(&app)), options.connections_max, stop).await;
+    greet(address, app.is_open())?;
+    let engine = app.engine.clone();
+    listen::serve(listener, router(Arc::clone(&app)), connections_max, stop(engine.clone())).await;
     app.webhooks.stop().await;
-    tokio::task::spawn_blocking(move || engine.close())
-        .await
-        .expect("closing does not panic")
-        .map_err(|reason| reason.to_string())
+    tokio::task::spawn_blocking(move || engine.close()).await??;
+    Ok(())
+}
+
+fn not_bound(listen: SocketAddr, error: &std::io::Error) -> Failure {
+    Failure::new(match error.kind() {
+        ErrorKind::AddrInUse => {
+            format!("{listen} is used by another program; stop that, or choose another address with --listen")
+        }
+        _ => format!("{listen} cannot be listened on: {error}"),
+    })
+}
+
+/// Says where to click.
+fn greet(address: SocketAddr, open: bool) -> Result<(), Failure> {
+    let key = if open { "" } else { " -H 'Authorization: Bearer YOUR-KEY'" };
+    say(format!("Boxoffice is open at http://{address}"))?;
+    say(format!("  look around   http://{address}/docs"))?;
+    say(format!("  from a shell  curl{key} http://{address}/v1/events"))
 }
 
 /// Every connection is an open file; the usual limit is a thousand, and raising it needs nobody's leave.

@@ -308,6 +308,9 @@ fn write_result(
         Ok((true, granted)) => write(StatusCode::CREATED, &created(app, caller, &granted)),
         Ok((false, granted)) => write(StatusCode::OK, &acted(&granted)),
         Err(problem) => {
+            if let Some(cause) = &problem.cause {
+                tracing::warn!(request_id, code = problem.code, %cause, "failed in a batch");
+            }
             crate::measure::count_code(problem.code);
             write(problem.status, &problem.body(request_id));
         }

@@ -27,6 +27,6 @@ pub(crate) async fn readyz(State(app): State<Arc<App>>) -> Result<Response, Prob
 
 pub(crate) async fn metrics(State(app): State<Arc<App>>, caller: Caller) -> Result<Response, Problem> {
     caller.must_run_sales()?;
-    let text = app.measures.render(&app).await;
+    let text = app.measures.render(&app);
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response())
 }

@@ -1,6 +1,7 @@
 //! The routes, in folders that mirror their addresses.
 
 pub(crate) mod audit;
+pub(crate) mod backup;
 pub(crate) mod batch;
 pub(crate) mod bookings;
 pub(crate) mod customers;

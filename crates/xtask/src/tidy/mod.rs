@@ -6,6 +6,7 @@ mod code;
 mod core_rules;
 mod manifest;
 mod manifests;
+mod options;
 mod texts;
 
 use std::collections::BTreeMap;
@@ -27,6 +28,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("crates depend on each other one way: server, cluster, engine, core", manifests::check_direction),
     ("crates inherit the workspace's lints and package fields", manifests::check_inheritance),
     ("every dependency has its reason in ARCHITECTURE.md", manifests::check_reasons),
+    ("every option of the command line is read", options::check_read),
     ("every module starts with its sentence", texts::check_headers),
     ("nothing is left undone, ignored or allowed without a reason", texts::check_leftovers),
     ("no source file is too long", texts::check_lengths),

@@ -144,19 +144,7 @@ impl<'a> BookingBody<'a> {
     ) -> BookingBody<'a> {
         let inventory = stock.terms.id.as_str();
         let of = |wanted: InventoryKind| (kind == wanted).then_some(inventory);
-        let (status, expires_at, confirmed_at, cancelled_at, redeemed_at) = match booking.status {
-            Status::OnHold { expires_at } => (BookingStatus::OnHold, Some(expires_at), None, None, None),
-            Status::Confirmed { confirmed_at } => {
-                (BookingStatus::Confirmed, None, Some(confirmed_at), None, None)
-            }
-            Status::Redeemed { confirmed_at, redeemed_at } => {
-                (BookingStatus::Redeemed, None, Some(confirmed_at), None, Some(redeemed_at))
-            }
-            Status::Cancelled { confirmed_at, cancelled_at } => {
-                (BookingStatus::Cancelled, None, confirmed_at, Some(cancelled_at), None)
-            }
-            Status::Expired { expires_at } => (BookingStatus::Expired, Some(expires_at), None, None, None),
-        };
+        let Life { status, expires_at, confirmed_at, cancelled_at, redeemed_at } = Life::of(&booking.status);
         let left = booking.deadline().map(|deadline| ((deadline.0 - as_of.at.0).max(0) + 999) / 1_000);
         let (areas, slot, tickets, r#box, adjacent) = match &booking.units {
             Units::Event { areas, .. } => {
@@ -206,6 +194,34 @@ impl<'a> BookingBody<'a> {
     }
 }
 
+/// Where in its life a booking is, and since when.
+pub(crate) struct Life {
+    pub(crate) status: BookingStatus,
+    pub(crate) expires_at: Option<Timestamp>,
+    pub(crate) confirmed_at: Option<Timestamp>,
+    pub(crate) cancelled_at: Option<Timestamp>,
+    pub(crate) redeemed_at: Option<Timestamp>,
+}
+
+impl Life {
+    pub(crate) fn of(status: &Status) -> Life {
+        let (status, expires_at, confirmed_at, cancelled_at, redeemed_at) = match *status {
+            Status::OnHold { expires_at } => (BookingStatus::OnHold, Some(expires_at), None, None, None),
+            Status::Confirmed { confirmed_at } => {
+                (BookingStatus::Confirmed, None, Some(confirmed_at), None, None)
+            }
+            Status::Redeemed { confirmed_at, redeemed_at } => {
+                (BookingStatus::Redeemed, None, Some(confirmed_at), None, Some(redeemed_at))
+            }
+            Status::Cancelled { confirmed_at, cancelled_at } => {
+                (BookingStatus::Cancelled, None, confirmed_at, Some(cancelled_at), None)
+            }
+            Status::Expired { expires_at } => (BookingStatus::Expired, Some(expires_at), None, None, None),
+        };
+        Life { status, expires_at, confirmed_at, cancelled_at, redeemed_at }
+    }
+}
+
 /// The kind of a view's inventory.
 pub(crate) fn kind_of(stock: &StockView) -> InventoryKind {
     match stock.kind {
@@ -215,6 +231,7 @@ pub(crate) fn kind_of(stock: &StockView) -> InventoryKind {
     }
 }
 
+/// The name of an event's area.
 pub(crate) fn area_name(stock: &StockView, area: u16) -> &str {
     match &stock.kind {
         KindView::Event(event) => event.areas.get(usize::from(area)).map_or("?", |area| &area.name),
@@ -222,6 +239,7 @@ pub(crate) fn area_name(stock: &StockView, area: u16) -> &str {
     }
 }
 
+/// The id of a shop's box.
 pub(crate) fn box_id(stock: &StockView, number: u32) -> &str {
     match &stock.kind {
         KindView::Shop(shop) => shop.boxes.get(number as usize).map_or("?", |boxed| &boxed.id),

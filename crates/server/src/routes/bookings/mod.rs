@@ -27,7 +27,7 @@ use crate::outer::json;
 use crate::problem::Problem;
 use crate::submit::{Asked, Granted};
 
-pub(crate) use body::{AsOf, BookingBody, BookingStatus, area_name, box_id, kind_of};
+pub(crate) use body::{AsOf, BookingBody, BookingStatus, Life, area_name, box_id, kind_of};
 
 /// The booking after an action on it, as of its answer.
 pub(crate) fn acted(granted: &Granted) -> BookingBody<'_> {

@@ -1,0 +1,88 @@
+//! What people and scripts see: lines on standard output, progress and one line of error on standard error.
+
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+use indicatif::{ProgressBar, ProgressStyle};
+use tracing_subscriber::EnvFilter;
+
+use crate::problem::Problem;
+
+/// Why a command did not do what was asked, in one line.
+#[derive(Debug)]
+pub(super) struct Failure(String);
+
+impl Failure {
+    pub(super) fn new(message: impl Into<String>) -> Failure {
+        Failure(message.into())
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Failure {
+        Failure(error.to_string())
+    }
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Failure {
+        Failure(problem.cause.map_or(problem.detail.into_owned(), |cause| cause.to_string()))
+    }
+}
+
+/// How the log is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum LogFormat {
+    /// For people.
+    Text,
+    /// One object a line, for programs.
+    Json,
+}
+
+/// Begins to log to standard error; `BOXOFFICE_LOG` says what, and `level` if it is not set.
+pub(super) fn log(format: LogFormat, level: &str) {
+    let filter = EnvFilter::try_from_env("BOXOFFICE_LOG").unwrap_or_else(|_| EnvFilter::new(level));
+    let colored = std::io::stderr().is_terminal();
+    let log =
+        tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colored).with_writer(std::io::stderr);
+    match format {
+        LogFormat::Text => log.init(),
+        LogFormat::Json => log.json().init(),
+    }
+}
+
+/// The exit code of a command, after its error was told.
+pub(super) fn finish(result: Result<(), Failure>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // If nobody reads it there is nobody to tell.
+            drop(writeln!(std::io::stderr(), "boxoffice: {failure}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Writes a line to standard output.
+pub(super) fn say(line: impl std::fmt::Display) -> Result<(), Failure> {
+    Ok(writeln!(std::io::stdout(), "{line}")?)
+}
+
+/// A bar on standard error, if that is a terminal.
+pub(super) fn counting(what: &'static str) -> ProgressBar {
+    let style = ProgressStyle::with_template("{prefix} {wide_bar} {pos}/{len} {elapsed}");
+    ProgressBar::new(0).with_style(style.expect("the template is well-formed")).with_prefix(what)
+}
+
+/// The same for bytes.
+pub(super) fn weighing(what: &'static str) -> ProgressBar {
+    let style = ProgressStyle::with_template("{prefix} {wide_bar} {bytes} of {total_bytes} {elapsed}");
+    ProgressBar::new(0).with_style(style.expect("the template is well-formed")).with_prefix(what)
+}

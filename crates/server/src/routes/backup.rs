@@ -1,0 +1,77 @@
+//! `GET /v1/backup`: the whole store as one file, while sales go on.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
+use futures_util::stream;
+use tokio::sync::mpsc;
+
+use crate::app::App;
+use crate::caller::{Caller, OPEN_TENANT};
+use crate::ids::parts_of;
+use crate::problem::Problem;
+
+/// Pieces that wait to be sent: reading the store does not run ahead of a slow client.
+const WAITING_PIECES_MAX: usize = 8;
+/// Bytes of a piece.
+const PIECE_BYTES: usize = 256 * 1024;
+
+pub(crate) async fn backup(State(app): State<Arc<App>>, caller: Caller) -> Result<Response, Problem> {
+    caller.must_be_admin()?;
+    if !is_of_the_house(&app, &caller) {
+        return Err(Problem::forbidden(format!(
+            "A backup has the data of all tenants. Only an admin of the tenant {OPEN_TENANT:?} may have it."
+        )));
+    }
+    let (sender, receiver) = mpsc::channel(WAITING_PIECES_MAX);
+    tokio::task::spawn_blocking(move || write(&app, &sender));
+    let pieces = stream::unfold(receiver, |mut receiver| async {
+        let piece = receiver.recv().await?;
+        Some((piece, receiver))
+    });
+    let mut response = Response::new(Body::from_stream(pieces));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+/// Whoever runs the server, or the only tenant there is.
+fn is_of_the_house(app: &App, caller: &Caller) -> bool {
+    let inventories = app.engine.inventories();
+    let only_tenant = inventories
+        .iter()
+        .filter_map(|listed| parts_of(&listed.name))
+        .all(|(tenant, _, _)| tenant == &*caller.tenant)
+        && app.keys.all().iter().all(|key| key.tenant == caller.tenant);
+    *caller.tenant == *OPEN_TENANT || only_tenant
+}
+
+fn write(app: &App, sender: &mpsc::Sender<io::Result<Bytes>>) {
+    let mut out = io::BufWriter::with_capacity(PIECE_BYTES, Pieces(sender.clone()));
+    if let Err(error) = app.engine.back_up(&mut out) {
+        tracing::warn!(%error, "a backup was not finished");
+        // The buffer must not be written after it. The client may be gone.
+        drop(out.into_parts());
+        drop(sender.blocking_send(Err(io::Error::other(error.to_string()))));
+    }
+}
+
+/// Hands over bytes in pieces, and waits when the client is slow.
+struct Pieces(mpsc::Sender<io::Result<Bytes>>);
+
+impl Write for Pieces {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let sent = self.0.blocking_send(Ok(Bytes::copy_from_slice(bytes)));
+        sent.map_err(|_| io::Error::new(io::ErrorKind::BrokenPipe, "the client is gone"))?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,47 @@
+//! `export`.
+
+use serde_json::json;
+
+use crate::process::{Server, path, run};
+
+#[test]
+fn bookings_and_utilization_are_tables() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let server = Server::on(&data);
+    server.create_hall(2);
+    let booking = json!({ "customer": "O'Hara, \"Ann\"", "event": "hall", "confirm": true,
+        "seats": [{ "section": "A-1", "ids": ["1-1", "1-2"] }],
+        "contact": { "email": "ann@example.com", "phone": "+12025551234" } });
+    let (status, made) = server.post("/v1/bookings", &booking);
+    assert_eq!(status, 201, "{made}");
+    let erased = json!({ "customer": "ben", "event": "hall", "best_available": { "quantity": 1 },
+        "contact": { "email": "ben@example.com" } });
+    assert_eq!(server.post("/v1/bookings", &erased).0, 201);
+    assert_eq!(server.ask("DELETE", "/v1/customers/ben/contact", None).0, 204);
+    server.stop();
+
+    let bookings = run(&["export", "--data", path(&data), "--what", "bookings"]).well();
+    let lines: Vec<&str> = bookings.lines().collect();
+    assert_eq!(lines.len(), 3, "{bookings}");
+    assert!(lines[0].starts_with("id,tenant,kind,inventory,customer,status,units,quantity,total,currency,"));
+    let id = made["id"].as_str().unwrap();
+    let ann =
+        format!("{id},default,event,hall,\"O'Hara, \"\"Ann\"\"\",confirmed,A-1 1-1; A-1 1-2,2,200,TWD,");
+    assert!(lines[1].starts_with(&ann), "{}", lines[1]);
+    assert!(lines[1].contains(",ann@example.com,+12025551234,"), "{}", lines[1]);
+    assert!(
+        lines[2].contains(",ben,on_hold,A-1 1-3,1,100,TWD,") && !lines[2].contains("example"),
+        "{}",
+        lines[2]
+    );
+
+    let file = home.path().join("utilization.csv");
+    run(&["export", "--data", path(&data), "--what", "utilization", "--out", path(&file)]).well();
+    let expected = "tenant,kind,inventory,part,capacity,held,sold,available,blocked,rate\n\
+                    default,event,hall,A-1,20,1,2,17,0,15.0\n";
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), expected);
+    let none = run(&["export", "--data", path(&data), "--what", "utilization", "--tenant", "other"]).well();
+    assert_eq!(none.lines().count(), 1);
+    run(&["export", "--data", path(&data), "--what", "money"]).badly(2, &["money"]);
+}

@@ -1,0 +1,61 @@
+//! `keys`.
+
+use crate::process::{Server, path, run};
+
+#[test]
+fn the_last_line_is_a_key_that_lets_in_and_ends_the_open_house() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let server = Server::on(&data);
+    server.create_hall(1);
+    server.stop();
+    let out = run(&[
+        "keys",
+        "create",
+        "--data",
+        path(&data),
+        "--tenant",
+        "default",
+        "--role",
+        "seller",
+        "--name",
+        "till",
+    ]);
+    let key = out.well().lines().last().unwrap().to_owned();
+    let mut server = Server::on(&data);
+    assert_eq!(server.get("/v1/events").0, 401);
+    server.key = Some(key.clone());
+    assert_eq!(server.get("/v1/events").0, 200);
+    assert_eq!(server.get("/metrics").0, 403, "a seller does not run sales");
+    server.stop();
+
+    let listed = run(&["keys", "list", "--data", path(&data)]).well();
+    let (id, rest) = listed.split_once('\t').unwrap();
+    assert!(
+        key.contains(id) && rest.starts_with("default\tseller\t") && rest.ends_with("\ttill\n"),
+        "{listed}"
+    );
+    assert!(!listed.contains(&key));
+
+    run(&["keys", "revoke", "--data", path(&data), id]).well();
+    assert_eq!(run(&["keys", "list", "--data", path(&data)]).well(), "");
+    let mut server = Server::on(&data);
+    assert_eq!(server.get("/v1/events").0, 401, "a revoked key does not open the house again");
+    server.key = Some(key);
+    assert_eq!(server.get("/v1/events").0, 401);
+    server.stop();
+}
+
+#[test]
+fn what_cannot_be_done_is_said() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    run(&["keys", "list", "--data", path(&data)]).badly(1, &["there is no store"]);
+    run(&["keys", "revoke", "--data", path(&data), "abc"]).badly(1, &["there is no store"]);
+    run(&["keys", "create", "--data", path(&data), "--role", "king"]).badly(2, &["king"]);
+    run(&["keys", "create", "--data", path(&data), "--role", "admin", "--tenant", "A/b"])
+        .badly(2, &["lower-case"]);
+    assert!(!data.exists());
+    run(&["keys", "create", "--data", path(&data), "--role", "admin"]).well();
+    run(&["keys", "revoke", "--data", path(&data), "abc"]).badly(1, &["there is no key abc"]);
+}

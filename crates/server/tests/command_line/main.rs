@@ -1,0 +1,10 @@
+//! The binary as scripts and people use it.
+
+mod backups;
+mod configuration;
+mod exports;
+mod keys;
+mod metrics;
+mod process;
+mod serving;
+mod verifying;
