@@ -189,16 +189,17 @@ mod tests {
             });
             check_not_another_site(&method, &headers.collect()).is_ok()
         };
-        let here = ("host", "127.0.0.1:8080");
-        let rows: [(Method, &[(&'static str, &str)], bool); 10] = [
-            (Method::POST, &[here], true),
+        const HERE: (&str, &str) = ("host", "127.0.0.1:8080");
+        type Row = (Method, &'static [(&'static str, &'static str)], bool);
+        let rows: [Row; 10] = [
+            (Method::POST, &[HERE], true),
             (Method::POST, &[("host", "localhost:8080"), ("origin", "http://localhost:8080")], true),
             (Method::POST, &[("host", "[::1]:8080"), ("origin", "http://[::1]:8080")], true),
-            (Method::POST, &[here, ("origin", "https://evil.example")], false),
-            (Method::POST, &[here, ("origin", "http://127.0.0.1:9999")], false),
-            (Method::POST, &[here, ("origin", "null")], false),
-            (Method::POST, &[here, ("sec-fetch-site", "cross-site")], false),
-            (Method::GET, &[here, ("origin", "https://evil.example")], true),
+            (Method::POST, &[HERE, ("origin", "https://evil.example")], false),
+            (Method::POST, &[HERE, ("origin", "http://127.0.0.1:9999")], false),
+            (Method::POST, &[HERE, ("origin", "null")], false),
+            (Method::POST, &[HERE, ("sec-fetch-site", "cross-site")], false),
+            (Method::GET, &[HERE, ("origin", "https://evil.example")], true),
             (Method::GET, &[("host", "evil.example:8080")], false),
             (Method::GET, &[("host", "127.0.0.1.evil.example")], false),
         ];

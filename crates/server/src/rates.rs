@@ -27,7 +27,7 @@ pub(crate) struct Rates {
     settings: RateSettings,
     by_key: Mutex<HashMap<Actor, Bucket>>,
     by_address: Mutex<HashMap<IpAddr, Bucket>>,
-    holds: Mutex<HashMap<(Actor, Option<IpAddr>), Vec<(BookingId, Timestamp)>>>,
+    holds: Mutex<HashMap<Holder, Vec<(BookingId, Timestamp)>>>,
 }
 
 /// Tokens that come back at a steady rate; a second's worth at most.
@@ -96,8 +96,10 @@ impl Rates {
     }
 }
 
-/// A key that browsers share is told apart by address.
-fn holder(caller: &Caller) -> (Actor, Option<IpAddr>) {
+/// Whoever holds: a key, told apart by address if browsers share it.
+type Holder = (Actor, Option<IpAddr>);
+
+fn holder(caller: &Caller) -> Holder {
     (caller.actor, if caller.may_take_money() { None } else { caller.address })
 }
 

@@ -9,26 +9,26 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 /// A connection that sends one request at a time.
-pub struct Connection {
+pub(crate) struct Connection {
     stream: TcpStream,
     buffer: Vec<u8>,
 }
 
 /// What came back.
-pub struct Answer {
-    pub status: u16,
-    pub body: Vec<u8>,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Connection {
-    pub async fn open(address: SocketAddr) -> io::Result<Connection> {
+    pub(crate) async fn open(address: SocketAddr) -> io::Result<Connection> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         Ok(Connection { stream, buffer: Vec::with_capacity(4 * 1024) })
     }
 
     /// Sends a whole request and reads the whole answer.
-    pub async fn send(&mut self, request: &[u8]) -> io::Result<Answer> {
+    pub(crate) async fn send(&mut self, request: &[u8]) -> io::Result<Answer> {
         self.stream.write_all(request).await?;
         self.buffer.clear();
         let (status, body_at, length) = loop {
@@ -61,7 +61,7 @@ fn read_head(bytes: &[u8]) -> Option<(u16, usize, usize)> {
 }
 
 /// A POST of JSON, with one more header line or none.
-pub fn post(path: &str, header: &str, body: &str) -> Vec<u8> {
+pub(crate) fn post(path: &str, header: &str, body: &str) -> Vec<u8> {
     format!(
         "POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n{header}content-length: {}\r\n\r\n{body}",
         body.len()
@@ -69,23 +69,23 @@ pub fn post(path: &str, header: &str, body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-pub fn get(path: &str) -> Vec<u8> {
+pub(crate) fn get(path: &str) -> Vec<u8> {
     format!("GET {path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n").into_bytes()
 }
 
 /// Latencies of answers, and how long it all took.
 #[derive(Default)]
-pub struct Measured {
-    pub latencies: Vec<Duration>,
-    pub took: Duration,
+pub(crate) struct Measured {
+    pub(crate) latencies: Vec<Duration>,
+    pub(crate) took: Duration,
 }
 
 impl Measured {
-    pub fn per_second(&self) -> f64 {
+    pub(crate) fn per_second(&self) -> f64 {
         self.latencies.len() as f64 / self.took.as_secs_f64()
     }
 
-    pub fn percentile(&mut self, percent: f64) -> Duration {
+    pub(crate) fn percentile(&mut self, percent: f64) -> Duration {
         self.latencies.sort_unstable();
         let index = (self.latencies.len() as f64 * percent / 100.0) as usize;
         self.latencies[index.min(self.latencies.len() - 1)]
@@ -93,7 +93,7 @@ impl Measured {
 }
 
 /// Keeps so many connections busy for a while; `request` makes the next request of a connection.
-pub async fn closed_loop(
+pub(crate) async fn closed_loop(
     address: SocketAddr,
     connections: usize,
     lasting: Duration,
@@ -134,14 +134,14 @@ pub async fn closed_loop(
 }
 
 /// A server in a process of its own, ended with it.
-pub struct Server {
+pub(crate) struct Server {
     child: Child,
-    pub address: SocketAddr,
+    pub(crate) address: SocketAddr,
 }
 
 impl Server {
     /// Starts a program that says `listening on http://ADDRESS` on its standard error.
-    pub fn start(command: &mut Command) -> Server {
+    pub(crate) fn start(command: &mut Command) -> Server {
         use std::io::{BufRead, BufReader};
         let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it starts");
         let lines = BufReader::new(child.stderr.take().expect("piped"));
@@ -158,14 +158,14 @@ impl Server {
     }
 
     /// Resident memory, in MiB.
-    pub fn resident_mib(&self) -> f64 {
+    pub(crate) fn resident_mib(&self) -> f64 {
         let statm = std::fs::read_to_string(format!("/proc/{}/statm", self.child.id())).expect("it runs");
         let pages: f64 = statm.split(' ').nth(1).expect("resident").parse().expect("a number");
         pages * 4096.0 / 1024.0 / 1024.0
     }
 
     /// Seconds of processor time so far.
-    pub fn cpu_seconds(&self) -> f64 {
+    pub(crate) fn cpu_seconds(&self) -> f64 {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).expect("it runs");
         let after_name = stat.rsplit_once(") ").expect("a name in brackets").1;
         let fields: Vec<&str> = after_name.split(' ').collect();
@@ -184,7 +184,7 @@ impl Drop for Server {
 }
 
 /// What the figures were measured on.
-pub fn print_machine() {
+pub(crate) fn print_machine() {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let memory = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let kib: u64 =
