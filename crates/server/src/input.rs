@@ -163,7 +163,8 @@ impl<'de> Deserialize<'de> for Object {
     }
 }
 
-struct Strict(Value);
+/// Any JSON value in which no name occurs twice.
+pub(crate) struct Strict(pub(crate) Value);
 
 impl<'de> Deserialize<'de> for Strict {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Strict, D::Error> {

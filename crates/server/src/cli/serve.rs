@@ -90,7 +90,10 @@ async fn serve(options: &Options) -> Result<(), String> {
     let listener = listen::bind(options.listen).map_err(|error| format!("{}: {error}", options.listen))?;
     let address = listener.local_addr().map_err(|error| error.to_string())?;
     tracing::info!("listening on http://{address}");
-    let stop = stop(engine.clone());
+    let stop = async {
+        stop(engine.clone()).await;
+        app.stopping.send_replace(true);
+    };
     listen::serve(listener, router(Arc::clone(&app)), options.connections_max, stop).await;
     app.webhooks.stop().await;
     tokio::task::spawn_blocking(move || engine.close())

@@ -1,6 +1,6 @@
 //! A small HTTP client over plain sockets, so that tests can also send what no library would.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 

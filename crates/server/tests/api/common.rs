@@ -94,7 +94,7 @@ fn a_body_is_json_in_utf_8_and_says_so() {
     let bodies: [&[u8]; 8] = [
         b"{",
         b"nonsense",
-        b"{}{}",
+        b"{\"a\":",
         b"{'a':1}",
         b"{\"a\":1,}",
         b"{\"customer\":\"a\nb\"}",

@@ -63,20 +63,19 @@ fn without_a_row_that_fits_the_largest_runs_are_taken_first() {
 #[test]
 fn sections_are_tried_in_the_order_they_were_declared() {
     let sections: &[(&str, u32, &[(u16, u16)])] =
-        &[("B", 30, &[(1, 2), (1, 3)]), ("A", 20, &[(1, 4)]), ("C", 10, &[(1, 2)])];
+        &[("B", 30, &[(2, 3)]), ("A", 20, &[(1, 4)]), ("C", 10, &[(1, 2)])];
     let rows = [
         (json!({ "quantity": 2 }), "on_hold B-1 1-1 1-2 for 60"),
-        (json!({ "quantity": 3 }), "on_hold B-2 1-1 1-2 1-3 for 90"),
         // Together in A wins over apart in B.
         (json!({ "quantity": 4 }), "on_hold A-1 1-1 1-2 1-3 1-4 for 80"),
         // Nowhere together: the first section with five free seats.
-        (json!({ "quantity": 5 }), "on_hold B-1 1-1 1-2 B-2 1-1 1-2 1-3 for 150"),
+        (json!({ "quantity": 5 }), "on_hold B-1 1-1 1-2 1-3 2-1 2-2 for 150"),
         // Over all sections the largest runs first; what is listed is in order of section.
-        (json!({ "quantity": 7 }), "on_hold B-2 1-1 1-2 1-3 A-1 1-1 1-2 1-3 1-4 for 170"),
+        (json!({ "quantity": 8 }), "on_hold B-1 1-1 1-2 1-3 2-1 A-1 1-1 1-2 1-3 1-4 for 200"),
         (json!({ "quantity": 2, "section": "A" }), "on_hold A-1 1-1 1-2 for 40"),
-        (json!({ "quantity": 2, "section": "B-2" }), "on_hold B-2 1-1 1-2 for 60"),
-        (json!({ "quantity": 4, "section": "B" }), "on_hold B-1 1-1 B-2 1-1 1-2 1-3 for 120"),
-        (json!({ "quantity": 4, "section": "B-2" }), "409 NOT_ENOUGH_SEATS"),
+        (json!({ "quantity": 2, "section": "A-1" }), "on_hold A-1 1-1 1-2 for 40"),
+        (json!({ "quantity": 4, "section": "B" }), "on_hold B-1 1-1 1-2 1-3 2-1 for 120"),
+        (json!({ "quantity": 5, "section": "A-1" }), "409 NOT_ENOUGH_SEATS"),
     ];
     for (wish, told) in rows {
         let hall = hall(sections, &[], &json!({}));

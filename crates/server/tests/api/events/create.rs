@@ -79,6 +79,7 @@ fn what_is_out_of_bounds_is_refused_by_its_place() {
         (with(section(1, 1), &json!({ "id": "Gala" })), "/id"),
         (with(section(1, 1), &json!({ "id": "-gala" })), "/id"),
         (with(section(1, 1), &json!({ "id": "x".repeat(64) })), "/id"),
+        (with(section(1, 1), &json!({ "id": "x".repeat(10_000) })), "/id"),
         (with(section(1, 1), &json!({ "name": "" })), "/name"),
         (with(section(1, 1), &json!({ "name": long })), "/name"),
         (with(section(1, 1), &json!({ "currency": "twd" })), "/currency"),
