@@ -94,9 +94,9 @@ fn a_body_is_json_in_utf_8_and_says_so() {
     let bodies: [&[u8]; 8] = [
         b"{",
         b"nonsense",
-        b"{\"a\":",
+        b"{\"customer\":",
         b"{'a':1}",
-        b"{\"a\":1,}",
+        b"{\"customer\":\"ann\",}",
         b"{\"customer\":\"a\nb\"}",
         b"\xef\xbb\xbf{}",
         &bad_utf_8,
@@ -134,7 +134,7 @@ fn unknown_and_duplicate_fields_are_told_by_their_place() {
             format!(
                 r#"{{"customer":"ann","customer":"bob","event":"{id}","best_available":{{"quantity":1}}}}"#
             ),
-            "/customer",
+            "",
         ),
         (
             format!(r#"{{"customer":"ann","event":"{id}","best_available":{{"quantity":1,"quantity":2}}}}"#),

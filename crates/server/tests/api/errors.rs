@@ -8,7 +8,7 @@ use serde_json::json;
 use strum::IntoEnumIterator;
 
 use crate::client::{Reply, connect, read_reply};
-use crate::server::Server;
+use crate::server::{Server, await_some};
 use crate::venue::{
     Venue, best, boxes, day, event_body, places, seats, seconds_from_now, section, slot_at_ten, tickets, with,
 };
@@ -223,7 +223,13 @@ const CODES: &[(u16, &str, Provoke)] = &[
     }),
     (503, "OVERLOADED", || {
         let server = Server::start(&["--connections-max", "1"]);
-        let first = connect(server.address).expect("a connection");
+        // Until the one that asked whether it is ready is gone.
+        let first = await_some("a connection is taken", || {
+            let mut first = BufReader::new(connect(server.address).ok()?);
+            let head = format!("GET /healthz HTTP/1.1\r\nHost: {}\r\n\r\n", server.address);
+            first.get_mut().write_all(head.as_bytes()).ok()?;
+            read_reply(&mut first, false).ok().filter(|reply| reply.status == 200).map(|_| first)
+        });
         let answer = read_reply(&mut BufReader::new(connect(server.address).expect("a connection")), false);
         drop(first);
         answer.expect("told before it is turned away")

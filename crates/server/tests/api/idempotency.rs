@@ -49,7 +49,7 @@ fn a_retry_gets_the_first_answer_byte_for_byte_and_changes_nothing() {
 #[test]
 fn refusals_by_the_rules_are_answers_too() {
     let hall = Venue::hall(1, 2);
-    let first = hall.booked(&with(best(2), &json!({ "id": "0199aaaa-0000-7000-8000-00000000c0de" })));
+    let first = hall.booked(&with(best(2), &json!({ "id": "0199aaaa-0000-7000-8000-0000c0de0001" })));
     let refused = [
         replayed(|| hall.booking_call(&best(1)).key("full")),
         replayed(|| hall.booking_call(&seats(&["1-1"])).key("taken")),
@@ -85,7 +85,7 @@ fn answers_are_the_same_after_the_server_was_killed() {
     let museum = schedule_body("museum", &json!({}));
     let slot = slot_at_ten(1);
     let booking = |want: &Value| with(json!({ "customer": "ann", "event": "gala" }), want);
-    let id = "0199aaaa-0000-7000-8000-000000000001";
+    let id = "0199aaaa-0000-7000-8000-0000c0de0002";
     let calls: Vec<(&str, String, Value)> = vec![
         ("POST", "/v1/events".into(), hall.clone()),
         (

@@ -45,8 +45,8 @@ fn a_closed_event_and_a_sales_window_refuse_new_bookings_but_not_payments() {
     let rows = [
         (json!({ "status": "closed" }), "409 INVENTORY_CLOSED"),
         (json!({ "status": "open", "sales": { "opens_at": seconds_from_now(3600) } }), "409 SALES_NOT_OPEN"),
-        (json!({ "sales": { "closes_at": seconds_from_now(-3600) } }), "409 SALES_CLOSED"),
-        (json!({ "sales": {} }), "on_hold A-1 1-2 for 1000"),
+        (json!({ "sales": { "opens_at": null, "closes_at": seconds_from_now(-3600) } }), "409 SALES_CLOSED"),
+        (json!({ "sales": { "opens_at": null, "closes_at": null } }), "on_hold A-1 1-2 for 1000"),
     ];
     for (patch, told) in rows {
         hall.patch(&patch).expect(200);
