@@ -47,7 +47,9 @@ pub(crate) async fn read_body(headers: &HeaderMap, body: Body, bytes_max: usize)
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "PAYLOAD_TOO_LARGE", detail)
     };
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-    if announced.is_some_and(|length: u64| length > (bytes_max + DISCARDED_BYTES_MAX) as u64) {
+    // Whoever asks before sending is not sending yet.
+    let discarded_max = if headers.contains_key(header::EXPECT) { 0 } else { DISCARDED_BYTES_MAX };
+    if announced.is_some_and(|length: u64| length > (bytes_max + discarded_max) as u64) {
         return Err(too_large());
     }
     let bytes = match tokio::time::timeout(BODY_READ_TIMEOUT, collect(body, bytes_max)).await {
