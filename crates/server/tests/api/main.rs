@@ -11,6 +11,7 @@ mod errors;
 mod events;
 mod health;
 mod idempotency;
+mod roles;
 mod schedules;
 mod server;
 mod shops;
