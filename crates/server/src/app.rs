@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use boxoffice_engine::Engine;
+use tokio::sync::watch;
 
 use crate::caller::OPEN_TENANT;
 use crate::contacts::Contacts;
@@ -25,6 +26,8 @@ pub(crate) struct App {
     pub(crate) webhooks: Arc<Webhooks>,
     pub(crate) measures: Measures,
     pub(crate) settings: AppSettings,
+    /// Becomes true when the server is asked to stop: live streams end then.
+    pub(crate) stopping: watch::Sender<bool>,
     /// Of callers without a key.
     pub(crate) open_tenant: Arc<str>,
 }
@@ -69,6 +72,7 @@ impl App {
             webhooks,
             measures: Measures::install(),
             settings,
+            stopping: watch::Sender::new(false),
             open_tenant: OPEN_TENANT.into(),
         }))
     }

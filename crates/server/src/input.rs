@@ -5,11 +5,13 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, StatusCode, header};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 use serde::de::{self, Deserialize, DeserializeOwned, Deserializer};
 use serde_json::{Map, Value};
 
-use crate::limits::{BODY_BYTES_MAX, BODY_READ_TIMEOUT, LARGE_BODY_BYTES_MAX, NESTING_MAX};
+use crate::limits::{
+    BODY_BYTES_MAX, BODY_READ_TIMEOUT, DISCARDED_BYTES_MAX, LARGE_BODY_BYTES_MAX, NESTING_MAX,
+};
 use crate::problem::Problem;
 
 /// A body that was read and understood. An empty one counts as `{}`.
@@ -45,13 +47,14 @@ pub(crate) async fn read_body(headers: &HeaderMap, body: Body, bytes_max: usize)
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "PAYLOAD_TOO_LARGE", detail)
     };
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-    if announced.is_some_and(|length: u64| length > bytes_max as u64) {
+    // Whoever asks before sending is not sending yet.
+    let discarded_max = if headers.contains_key(header::EXPECT) { 0 } else { DISCARDED_BYTES_MAX };
+    if announced.is_some_and(|length: u64| length > (bytes_max + discarded_max) as u64) {
         return Err(too_large());
     }
-    let read = tokio::time::timeout(BODY_READ_TIMEOUT, Limited::new(body, bytes_max).collect());
-    let bytes = match read.await {
-        Ok(Ok(collected)) => collected.to_bytes(),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => return Err(too_large()),
+    let bytes = match tokio::time::timeout(BODY_READ_TIMEOUT, collect(body, bytes_max)).await {
+        Ok(Ok(Some(bytes))) => bytes,
+        Ok(Ok(None)) => return Err(too_large()),
         Ok(Err(error)) => {
             let detail = format!("The body ended before it was complete: {error}.");
             return Err(Problem::new(StatusCode::BAD_REQUEST, "MALFORMED_JSON", detail));
@@ -66,6 +69,25 @@ pub(crate) async fn read_body(headers: &HeaderMap, body: Body, bytes_max: usize)
         return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", detail));
     }
     Ok(bytes)
+}
+
+/// All of a body, or `None` if it is too large. Then what follows is read and dropped, up to a bound: whoever hangs up on
+/// a client that is still sending takes the answer away from it.
+async fn collect(mut body: Body, bytes_max: usize) -> Result<Option<Bytes>, axum::Error> {
+    let mut bytes = Vec::new();
+    let mut discarded = 0;
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame?.into_data() else { continue };
+        if discarded == 0 && bytes.len() + data.len() <= bytes_max {
+            bytes.extend_from_slice(&data);
+            continue;
+        }
+        discarded += data.len();
+        if discarded > DISCARDED_BYTES_MAX {
+            break;
+        }
+    }
+    Ok((discarded == 0).then(|| bytes.into()))
 }
 
 const _: () = assert!(BODY_READ_TIMEOUT.as_nanos() >= Duration::from_secs(1).as_nanos());
@@ -163,7 +185,8 @@ impl<'de> Deserialize<'de> for Object {
     }
 }
 
-struct Strict(Value);
+/// Any JSON value in which no name occurs twice.
+pub(crate) struct Strict(pub(crate) Value);
 
 impl<'de> Deserialize<'de> for Strict {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Strict, D::Error> {

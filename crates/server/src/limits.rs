@@ -6,6 +6,8 @@ use std::time::Duration;
 pub(crate) const BODY_BYTES_MAX: usize = 64 * 1024;
 /// Ten thousand commands, two hundred thousand tickets, or a hall of many sections.
 pub(crate) const LARGE_BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Of a body that is too large, so much is read and dropped before the answer, so that a client that is still sending hears it.
+pub(crate) const DISCARDED_BYTES_MAX: usize = 2 * LARGE_BODY_BYTES_MAX;
 /// Commands in one `/v1/batch`.
 pub(crate) const BATCH_COMMANDS_MAX: usize = 10_000;
 /// Objects and lists inside each other; nothing sensible is deeper, and parsing recurses.

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use boxoffice_core::ids::{Actor, BookingId};
 use boxoffice_core::time::Timestamp;
+use boxoffice_engine::InventoryNumber;
 use parking_lot::Mutex;
 
 use crate::caller::Caller;
@@ -27,8 +28,21 @@ pub(crate) struct Rates {
     settings: RateSettings,
     by_key: Mutex<HashMap<Actor, Bucket>>,
     by_address: Mutex<HashMap<IpAddr, Bucket>>,
-    holds: Mutex<HashMap<Holder, Vec<(BookingId, Timestamp)>>>,
+    holds: Mutex<HashMap<Holder, Vec<Hold>>>,
 }
+
+/// A hold of a caller, from when it is asked for.
+struct Hold {
+    id: BookingId,
+    until: Timestamp,
+    /// Whether it was granted; before that, it takes a place all the same.
+    is_made: bool,
+    /// The idempotency key it was asked for with, and where.
+    key: Option<(InventoryNumber, String)>,
+}
+
+/// Callers who went away before their hold was decided give its place back after this time.
+const DECIDED_WITHIN_SECONDS: u32 = 30;
 
 /// Tokens that come back at a steady rate; a second's worth at most.
 struct Bucket {
@@ -57,41 +71,57 @@ impl Rates {
         let most = self.settings.live_holds_per_caller.map_or(usize::MAX, |most| most as usize);
         let holds = self.holds.lock();
         let own = holds.get(&holder(caller)).filter(|own| own.len() >= most);
-        own.into_iter().flatten().map(|&(id, _)| id).collect()
+        own.into_iter().flatten().filter(|hold| hold.is_made).map(|hold| hold.id).collect()
     }
 
-    /// Refuses a new hold to whoever has too many; `ended` are those that are known to be none any more.
+    /// Counts a new hold, or refuses it to whoever has too many; `ended` are those that are known to be none any more.
+    /// A key under which a hold was asked for is let through: its answer is there, or will be.
     pub(crate) fn admit_hold(
         &self,
         caller: &Caller,
         now: Timestamp,
         ended: &HashSet<BookingId>,
+        id: BookingId,
+        key: Option<(InventoryNumber, String)>,
     ) -> Result<(), Problem> {
         let Some(most) = self.settings.live_holds_per_caller else { return Ok(()) };
         let mut holds = self.holds.lock();
-        let Some(own) = holds.get_mut(&holder(caller)) else { return Ok(()) };
-        own.retain(|(id, expires_at)| *expires_at > now && !ended.contains(id));
-        if own.len() < most as usize {
+        if holds.len() >= CALLERS_MAX {
+            holds.retain(|_, own| own.iter().any(|hold| hold.until > now));
+        }
+        let own = holds.entry(holder(caller)).or_default();
+        own.retain(|hold| hold.until > now && !ended.contains(&hold.id));
+        if key.is_some() && own.iter().any(|hold| hold.key == key) {
             return Ok(());
         }
-        let next = own.iter().map(|&(_, expires_at)| expires_at.0 - now.0).min().unwrap_or(0);
+        if own.len() < most as usize {
+            own.push(Hold { id, until: now.plus_seconds(DECIDED_WITHIN_SECONDS), is_made: false, key });
+            return Ok(());
+        }
+        let next = own.iter().map(|hold| hold.until.0 - now.0).min().unwrap_or(0);
         let seconds = u64::try_from(next).unwrap_or(0).div_ceil(1_000).max(1);
         let detail = format!("At most {most} holds may be alive at one time. Pay or cancel some.");
         Err(Problem::rate_limited(detail, seconds))
     }
 
-    /// Remembers a hold that was made.
-    pub(crate) fn note_hold(&self, caller: &Caller, id: BookingId, expires_at: Timestamp) {
+    /// What became of a hold that was admitted: the one that was made, with its deadline, or none.
+    pub(crate) fn settle_hold(
+        &self,
+        caller: &Caller,
+        admitted: BookingId,
+        made: Option<(BookingId, Timestamp)>,
+    ) {
         if self.settings.live_holds_per_caller.is_none() {
             return;
         }
         let mut holds = self.holds.lock();
-        if holds.len() >= CALLERS_MAX {
-            holds.retain(|_, own| own.iter().any(|&(_, ends)| ends > Timestamp(expires_at.0 - 86_400_000)));
-        }
-        let own = holds.entry(holder(caller)).or_default();
-        if !own.iter().any(|&(known, _)| known == id) {
-            own.push((id, expires_at));
+        let Some(own) = holds.get_mut(&holder(caller)) else { return };
+        let place = own.iter().position(|hold| hold.id == admitted && !hold.is_made);
+        let key = place.and_then(|place| own.swap_remove(place).key);
+        if let Some((id, until)) = made
+            && !own.iter().any(|hold| hold.id == id)
+        {
+            own.push(Hold { id, until, is_made: true, key });
         }
     }
 }

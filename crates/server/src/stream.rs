@@ -14,7 +14,7 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
 use boxoffice_engine::view::StockView;
 use boxoffice_engine::{InventoryNumber, SubscriptionError};
-use futures_util::stream;
+use futures_util::{Stream, StreamExt, stream};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -91,7 +91,7 @@ pub(crate) async fn watch(
     let resume = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     // An id that this inventory has not reached is none of ours.
     let resume = resume.filter(|&id: &u64| id <= reached);
-    let feed = Feed::of(app, inventory, resume).await?;
+    let feed = Feed::of(app, inventory).await?;
     let watcher = Watcher {
         app: Arc::clone(app),
         inventory,
@@ -105,12 +105,17 @@ pub(crate) async fn watch(
         let message = watcher.next().await?;
         Some((Ok::<Bytes, Infallible>(message), watcher))
     });
-    Ok(event_stream(Body::from_stream(messages)))
+    Ok(event_stream(app, messages))
 }
 
-/// A response that stays open.
-pub(crate) fn event_stream(body: Body) -> Response {
-    let mut response = Response::new(body);
+/// A response that stays open until its messages end or the server stops.
+pub(crate) fn event_stream(
+    app: &App,
+    messages: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static,
+) -> Response {
+    let mut stopping = app.stopping.subscribe();
+    let stopped = async move { drop(stopping.wait_for(|&stopping| stopping).await) };
+    let mut response = Response::new(Body::from_stream(messages.take_until(stopped)));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -185,8 +190,31 @@ impl Watcher {
                 self.sent = Some(Instant::now());
                 Some(messages)
             }
-            None => self.snapshot().await,
+            None => match self.catch_up(at).await {
+                Some(messages) => Some(messages),
+                None => self.snapshot().await,
+            },
         }
+    }
+
+    /// What was missed, if the engine still has it: one `change` for each batch. Others may have begun to watch later
+    /// than this one left off.
+    async fn catch_up(&mut self, at: u64) -> Option<Bytes> {
+        let engine = &self.app.engine;
+        let reached = engine.view(self.inventory).await.ok()?.sequence;
+        // One batch earlier, for the stock that the first message is compared with.
+        let mut missed = engine.subscribe(self.inventory, at.checked_sub(1)?).await.ok()?;
+        let mut before = missed.next().await.ok()?.stock.clone()?;
+        let mut messages = Vec::new();
+        while before.sequence < reached {
+            let after = missed.next().await.ok()?.stock.clone()?;
+            let change = render::change(&before, &after, engine.now());
+            messages.extend_from_slice(&message("change", Some(after.sequence), &change));
+            before = after;
+        }
+        self.at = Some(before.sequence);
+        self.sent = Some(Instant::now());
+        Some(messages.into())
     }
 
     async fn snapshot(&mut self) -> Option<Bytes> {
@@ -199,32 +227,24 @@ impl Watcher {
 
 impl Feed {
     /// The feed of an inventory; begun if nobody watches it yet.
-    async fn of(
-        app: &Arc<App>,
-        inventory: InventoryNumber,
-        resume: Option<u64>,
-    ) -> Result<Arc<Feed>, Problem> {
+    async fn of(app: &Arc<App>, inventory: InventoryNumber) -> Result<Arc<Feed>, Problem> {
         let stock = app.engine.view(inventory).await?;
         let mut feeds = app.feeds.feeds.lock();
         if let Some(feed) = feeds.get(&inventory).and_then(Weak::upgrade) {
             return Ok(feed);
         }
         feeds.retain(|_, feed| feed.strong_count() > 0);
-        // From where the client left off, if the engine still has that batch to compare with.
-        let from = resume.filter(|&from| from < stock.sequence).unwrap_or(stock.sequence);
-        let feed = Arc::new(Feed { kept: Mutex::default(), sequence: watch::Sender::new(from) });
+        let feed = Arc::new(Feed { kept: Mutex::default(), sequence: watch::Sender::new(stock.sequence) });
         feeds.insert(inventory, Arc::downgrade(&feed));
-        tokio::spawn(follow(Arc::clone(app), inventory, Arc::downgrade(&feed), stock, from));
+        tokio::spawn(follow(Arc::clone(app), inventory, Arc::downgrade(&feed), stock));
         Ok(feed)
     }
 }
 
 /// Renders what is committed for as long as somebody watches.
-async fn follow(app: Arc<App>, inventory: InventoryNumber, feed: Weak<Feed>, now: Arc<StockView>, from: u64) {
-    // One batch earlier, for the stock that the first message is compared with.
-    let (mut last, after) =
-        if from < now.sequence { (None, from.saturating_sub(1)) } else { (Some(now), from) };
-    let Ok(mut subscription) = app.engine.subscribe(inventory, after).await else { return };
+async fn follow(app: Arc<App>, inventory: InventoryNumber, feed: Weak<Feed>, now: Arc<StockView>) {
+    let Ok(mut subscription) = app.engine.subscribe(inventory, now.sequence).await else { return };
+    let mut last = Some(now);
     loop {
         let next = tokio::time::timeout(HEARTBEAT, subscription.next()).await;
         let Some(feed) = feed.upgrade() else { return };

@@ -145,7 +145,11 @@ pub(super) async fn keep_open(
     tracing::info!("listening on http://{address}");
     greet(address, app.is_open())?;
     let engine = app.engine.clone();
-    listen::serve(listener, router(Arc::clone(&app)), connections_max, stop(engine.clone())).await;
+    let stop = async {
+        stop(engine.clone()).await;
+        app.stopping.send_replace(true);
+    };
+    listen::serve(listener, router(Arc::clone(&app)), connections_max, stop).await;
     app.webhooks.stop().await;
     tokio::task::spawn_blocking(move || engine.close()).await??;
     Ok(())

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -18,7 +19,7 @@ use uuid::Uuid;
 
 use super::bookings::cancel::Cancellation;
 use super::bookings::confirm::Payment;
-use super::bookings::create::{NewBooking, OPERATION, admit_hold, created};
+use super::bookings::create::{NewBooking, OPERATION, admit_hold, created, settle_hold};
 use super::bookings::extend::Extension;
 use super::bookings::move_booking::Target;
 use super::bookings::redeem::Redemption;
@@ -26,7 +27,7 @@ use super::bookings::{acted, operation};
 use crate::app::App;
 use crate::caller::{Caller, find_booking};
 use crate::idempotency::IdempotencyKey;
-use crate::input::{parse, read_body};
+use crate::input::{Strict, parse, read_body};
 use crate::limits::{BATCH_COMMANDS_MAX, LARGE_BODY_BYTES_MAX};
 use crate::outer::RequestId;
 use crate::problem::Problem;
@@ -89,7 +90,7 @@ impl<'de> de::Visitor<'de> for CommandVisitor {
         let mut fields = serde_json::Map::new();
         let mut name = Some(first);
         while let Some(field) = name {
-            let value: Value = map.next_value()?;
+            let Strict(value) = map.next_value()?;
             if fields.insert(field.clone(), value).is_some() {
                 return Err(de::Error::custom(format!("duplicate field `{field}`")));
             }
@@ -176,7 +177,8 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for &mut Fields<A> {
 struct Sent {
     inventory: InventoryNumber,
     key: IdempotencyKey,
-    is_new: bool,
+    /// The id that a new booking was to have.
+    admitted: Option<BookingId>,
 }
 
 pub(crate) async fn batch(
@@ -203,7 +205,9 @@ pub(crate) async fn batch(
             Err(problem) => sent.push(Err(problem)),
         }
     }
+    let started = Instant::now();
     let mut answers = app.engine.submit_all(submitted).await.into_iter();
+    crate::measure::count_commit(started.elapsed());
     let mut text = Vec::with_capacity(commands.len() * 512);
     text.extend_from_slice(b"{\"results\":[");
     for (index, one) in sent.into_iter().enumerate() {
@@ -213,11 +217,15 @@ pub(crate) async fn batch(
         let result = match one {
             Ok(sent) => {
                 let answer = answers.next().expect("one for each");
-                understand(&app, &caller, &sent, answer).await.map(|granted| (sent.is_new, granted))
+                let result = understand(&app, &caller, &sent, answer).await;
+                if let Some(admitted) = sent.admitted {
+                    settle_hold(&app, &caller, admitted, result.as_ref().ok());
+                }
+                result.map(|granted| (sent.admitted.is_some(), granted))
             }
             Err(problem) => Err(problem),
         };
-        write_result(&app, &caller, &request_id, result, &mut text);
+        write_result(&app, &request_id, result, &mut text);
     }
     text.extend_from_slice(b"]}");
     let mut response = Response::new(Body::from(text));
@@ -240,13 +248,15 @@ async fn prepare(
         Op::Book(request) => {
             let inventory = request.inventory(app, caller)?;
             let book = request.command(app, caller, inventory).await?;
-            admit_hold(app, caller).await?;
-            if request.id.is_some() {
+            // Of a booking that exists, others may be the owner: whoever acts on it is looked at.
+            if request.id.is_some() && app.engine.booking(book.id).await?.is_none() {
                 booked.insert(book.id, inventory);
             }
+            admit_hold(app, caller, inventory, &book, &key).await?;
+            let admitted = Some(book.id);
             let asked = Asked { app, caller, key: &key, operation: OPERATION, request: &**request };
             let command = asked.command(Action::Book(Box::new(book)));
-            return Ok((Sent { inventory, key, is_new: true }, command));
+            return Ok((Sent { inventory, key, admitted }, command));
         }
         Op::Confirm(id, request) => (*id, "confirm", request.action(*id, caller)),
         Op::Extend(id, request) => (*id, "extend", request.action(*id)),
@@ -277,7 +287,7 @@ async fn prepare(
         }
         Op::Book(_) => unreachable!("returned above"),
     };
-    Ok((Sent { inventory, key, is_new: false }, command))
+    Ok((Sent { inventory, key, admitted: None }, command))
 }
 
 async fn understand(
@@ -290,13 +300,7 @@ async fn understand(
     asked.understand(sent.inventory, answer?).await
 }
 
-fn write_result(
-    app: &App,
-    caller: &Caller,
-    request_id: &str,
-    result: Result<(bool, Granted), Problem>,
-    text: &mut Vec<u8>,
-) {
+fn write_result(app: &App, request_id: &str, result: Result<(bool, Granted), Problem>, text: &mut Vec<u8>) {
     let mut write = |status: StatusCode, body: &dyn erased::Body| {
         text.extend_from_slice(b"{\"status\":");
         text.extend_from_slice(status.as_str().as_bytes());
@@ -305,7 +309,7 @@ fn write_result(
         text.push(b'}');
     };
     match result {
-        Ok((true, granted)) => write(StatusCode::CREATED, &created(app, caller, &granted)),
+        Ok((true, granted)) => write(StatusCode::CREATED, &created(app, &granted)),
         Ok((false, granted)) => write(StatusCode::OK, &acted(&granted)),
         Err(problem) => {
             if let Some(cause) = &problem.cause {

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use boxoffice_core::ids::InventoryKind;
+use boxoffice_core::limits::SLUG_CHARACTERS_MAX;
 use boxoffice_engine::InventoryNumber;
 use boxoffice_engine::view::StockView;
 use serde::de::DeserializeOwned;
@@ -45,10 +46,15 @@ pub(crate) fn new_id(
     kind: InventoryKind,
     given: Option<&String>,
     key: &IdempotencyKey,
-) -> String {
+) -> Result<String, Problem> {
     match given {
-        Some(id) => id.clone(),
-        None => readable(&seed(app, caller, kind_word(kind), key), MADE_ID_CHARACTERS),
+        // What else an id must be, the rules say; names in the store have a bound of their own.
+        Some(id) if id.len() > SLUG_CHARACTERS_MAX => {
+            let message = format!("must be at most {SLUG_CHARACTERS_MAX} characters");
+            Err(Problem::invalid("/id", message))
+        }
+        Some(id) => Ok(id.clone()),
+        None => Ok(readable(&seed(app, caller, kind_word(kind), key), MADE_ID_CHARACTERS)),
     }
 }
 

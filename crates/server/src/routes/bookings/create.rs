@@ -127,16 +127,25 @@ pub(crate) async fn create(
 ) -> Result<Response, Problem> {
     let inventory = request.inventory(&app, &caller)?;
     let book = request.command(&app, &caller, inventory).await?;
-    admit_hold(&app, &caller).await?;
+    let admitted = book.id;
+    admit_hold(&app, &caller, inventory, &book, &key).await?;
     let asked = Asked { app: &app, caller: &caller, key: &key, operation: OPERATION, request: &request };
-    let granted = asked.send(inventory, Action::Book(Box::new(book))).await?;
-    let body = created(&app, &caller, &granted);
+    let granted = asked.send(inventory, Action::Book(Box::new(book))).await;
+    settle_hold(&app, &caller, admitted, granted.as_ref().ok());
+    let granted = granted?;
+    let body = created(&app, &granted);
     Ok(json(StatusCode::CREATED, &body, granted.answer.replayed))
 }
 
 /// Refuses a hold to callers who have too many.
-pub(crate) async fn admit_hold(app: &App, caller: &Caller) -> Result<(), Problem> {
-    if app.settings.rates.live_holds_per_caller.is_none() {
+pub(crate) async fn admit_hold(
+    app: &App,
+    caller: &Caller,
+    inventory: InventoryNumber,
+    book: &Book,
+    key: &IdempotencyKey,
+) -> Result<(), Problem> {
+    if app.settings.rates.live_holds_per_caller.is_none() || book.confirm {
         return Ok(());
     }
     let mut ended = std::collections::HashSet::new();
@@ -146,16 +155,20 @@ pub(crate) async fn admit_hold(app: &App, caller: &Caller) -> Result<(), Problem
             ended.insert(id);
         }
     }
-    app.rates.admit_hold(caller, app.engine.now(), &ended)
+    let key = key.0.clone().map(|key| (inventory, key));
+    app.rates.admit_hold(caller, app.engine.now(), &ended, book.id, key)
+}
+
+/// What became of a hold that was admitted: another one, if it is the answer of a key.
+pub(crate) fn settle_hold(app: &App, caller: &Caller, admitted: BookingId, granted: Option<&Granted>) {
+    let booking = granted.map(|granted| booking_of(granted.grant()));
+    let made = booking.and_then(|booking| Some((booking.id, booking.deadline()?)));
+    app.rates.settle_hold(caller, admitted, made);
 }
 
 /// The answer to whoever made a booking.
-pub(crate) fn created<'a>(app: &App, caller: &Caller, granted: &'a Granted) -> BookingBody<'a> {
-    let booking = booking_of(granted.grant());
-    if let Some(deadline) = booking.deadline() {
-        app.rates.note_hold(caller, booking.id, deadline);
-    }
-    shown(granted, Some(app.secret.hold_token(booking.id)))
+pub(crate) fn created<'a>(app: &App, granted: &'a Granted) -> BookingBody<'a> {
+    shown(granted, Some(app.secret.hold_token(booking_of(granted.grant()).id)))
 }
 
 /// A booking that was changed, as of its answer.

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use axum::body::{Body, Bytes};
+use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use boxoffice_core::booking::{Booking, Status};
@@ -38,13 +38,14 @@ pub(crate) async fn stream(
     let (inventory, _) = find_booking(&app, &caller, id).await?;
     let sequence = app.engine.view(inventory).await?.sequence;
     let subscription = app.engine.subscribe(inventory, sequence).await?;
+    let watched = Arc::clone(&app);
     let watcher =
         Watcher { app, inventory, id, subscription, sent: None, ended: false, _counted: Counted::new() };
     let messages = stream::unfold(watcher, |mut watcher| async {
         let message = watcher.next().await?;
         Some((Ok::<Bytes, Infallible>(message), watcher))
     });
-    Ok(event_stream(Body::from_stream(messages)))
+    Ok(event_stream(&watched, messages))
 }
 
 impl Watcher {

@@ -7,6 +7,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use boxoffice_core::command::Action;
 use boxoffice_core::commands::PatchEvent;
+use boxoffice_core::limits::PRICE_MINOR_UNITS_MAX;
 use boxoffice_core::money::Money;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -68,15 +69,22 @@ pub(crate) async fn patch(
     );
     let action = Action::PatchEvent(Box::new(PatchEvent {
         terms,
-        section_prices: prices(request.sections.as_deref()),
-        area_prices: prices(request.areas.as_deref()),
+        section_prices: prices(request.sections.as_deref(), "/sections")?,
+        area_prices: prices(request.areas.as_deref(), "/areas")?,
     }));
     let asked = Asked { app: &app, caller: &caller, key: &key, operation: "patch event", request: &request };
     let granted = asked.send(number, action).await?;
     Ok(changed(StatusCode::OK, &granted))
 }
 
-fn prices(given: Option<&[NewPrice]>) -> Vec<(String, Money)> {
-    let given = given.unwrap_or_default().iter();
-    given.map(|price| (price.name.clone(), Money(price.price))).collect()
+/// Prices by name; one that no section could have is told by its place.
+fn prices(given: Option<&[NewPrice]>, pointer: &str) -> Result<Vec<(String, Money)>, Problem> {
+    let price = |(index, new): (usize, &NewPrice)| match new.price {
+        0..=PRICE_MINOR_UNITS_MAX => Ok((new.name.clone(), Money(new.price))),
+        _ => {
+            let message = format!("must be between 0 and {PRICE_MINOR_UNITS_MAX}");
+            Err(Problem::invalid(&format!("{pointer}/{index}/price"), message))
+        }
+    };
+    given.unwrap_or_default().iter().enumerate().map(price).collect()
 }

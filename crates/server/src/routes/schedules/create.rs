@@ -89,7 +89,7 @@ pub(crate) async fn create(
     Input(request): Input<NewSchedule>,
 ) -> Result<Response, Problem> {
     caller.must_be_admin()?;
-    let id = new_id(&app, &caller, KIND, request.id.as_ref(), &key);
+    let id = new_id(&app, &caller, KIND, request.id.as_ref(), &key)?;
     let name = inventory_name(&caller.tenant, KIND, &id);
     let action = request.action(id)?;
     let asked =

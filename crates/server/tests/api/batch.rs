@@ -1,0 +1,155 @@
+//! `POST /v1/batch`.
+
+use serde_json::{Value, json};
+
+use crate::client::Reply;
+use crate::venue::{Venue, best, counts, seats, with};
+
+fn batch(hall: &Venue, commands: &[Value]) -> Reply {
+    hall.server.post("/v1/batch", &json!({ "commands": commands }))
+}
+
+fn results(hall: &Venue, commands: &[Value]) -> Vec<(u64, Value)> {
+    let answer = batch(hall, commands).expect(200);
+    let results = answer["results"].as_array().expect("results").iter();
+    results.map(|result| (result["status"].as_u64().expect("a status"), result["body"].clone())).collect()
+}
+
+fn book(hall: &Venue, want: &Value) -> Value {
+    with(json!({ "op": "book" }), &hall.wanted(want))
+}
+
+#[test]
+fn commands_are_answered_in_order_each_for_itself_and_share_a_sequence() {
+    let hall = Venue::hall(1, 5);
+    let id = "0199bbbb-0000-7000-8000-0000c0de0001";
+    let commands = [
+        book(&hall, &with(seats(&["1-1"]), &json!({ "id": id }))),
+        book(&hall, &with(seats(&["1-1"]), &json!({ "customer": "bob" }))),
+        json!({ "op": "extend", "id": id, "seconds": 1_000 }),
+        json!({ "op": "move", "id": id, "seats": [{ "section": "A-1", "ids": ["1-2"] }] }),
+        json!({ "op": "confirm", "id": id, "payment_reference": "p" }),
+        json!({ "op": "redeem", "id": id, "redeem_code": "?" }),
+        json!({ "op": "cancel", "id": id, "reason": "rain" }),
+        json!({ "op": "confirm", "id": "0199bbbb-0000-7000-8000-0000c0dedead" }),
+        with(json!({ "op": "book", "customer": "ann", "event": "none" }), &best(1)),
+        book(&hall, &best(0)),
+    ];
+    let results = results(&hall, &commands);
+    let told: Vec<String> = results
+        .iter()
+        .map(|(status, body)| match body["code"].as_str() {
+            Some(code) => format!("{status} {code}"),
+            None => format!("{status} {}", crate::client::told(body)),
+        })
+        .collect();
+    let expected = [
+        "201 on_hold A-1 1-1 for 1000",
+        "409 SEAT_UNAVAILABLE",
+        "200 on_hold A-1 1-1 for 1000",
+        "200 on_hold A-1 1-2 for 1000",
+        "200 confirmed A-1 1-2 for 1000",
+        "409 WRONG_CODE",
+        "200 cancelled A-1 1-2 for 1000",
+        "404 BOOKING_NOT_FOUND",
+        "404 EVENT_NOT_FOUND",
+        "400 INVALID_REQUEST",
+    ];
+    assert_eq!(told, expected);
+    assert!(results[0].1["hold_token"].is_string() && results[2].1["hold_token"].is_null());
+    assert_eq!(results[3].1["price_difference"], 0);
+    for index in [0, 2, 3, 4, 6] {
+        assert_eq!(results[index].1["sequence"], 2, "{index}");
+    }
+    let problem = &results[1].1;
+    for field in ["type", "title", "status", "code", "detail", "request_id", "conflicts", "alternatives"] {
+        assert!(!problem[field].is_null(), "{field} in {problem}");
+    }
+    assert_eq!(counts(&hall.show()["stats"]), [5, 0, 0, 0]);
+}
+
+#[test]
+fn a_command_may_have_a_key_of_its_own() {
+    let hall = Venue::hall(1, 5);
+    let commands = [
+        book(&hall, &with(best(1), &json!({ "idempotency_key": "one" }))),
+        book(&hall, &with(best(9), &json!({ "idempotency_key": "two" }))),
+        book(&hall, &with(best(2), &json!({ "idempotency_key": "one" }))),
+        book(&hall, &with(best(1), &json!({ "idempotency_key": "" }))),
+        book(&hall, &with(best(1), &json!({ "idempotency_key": "one" }))),
+    ];
+    let first = results(&hall, &commands);
+    let statuses: Vec<u64> = first.iter().map(|(status, _)| *status).collect();
+    assert_eq!(statuses, [201, 409, 422, 400, 201]);
+    assert_eq!(first[0], first[4], "the same key, the same booking");
+    let again = results(&hall, &commands);
+    assert_eq!((&again[..2], &again[4]), (&first[..2], &first[4]));
+    assert_eq!(hall.seats(), ["h...."]);
+    // A key is the same one alone and in a batch.
+    let alone = hall.booking_call(&best(1)).key("one").send();
+    assert_eq!((alone.is_replay(), alone.expect(201)), (true, first[0].1.clone()));
+}
+
+#[test]
+fn fields_may_come_in_any_order_and_what_is_wrong_refuses_the_batch() {
+    let hall = Venue::hall(1, 5);
+    let id = &hall.id;
+    let send = |command: &str| {
+        let body = format!(
+            r#"{{"commands":[{{"op":"cancel","id":"0199bbbb-0000-7000-8000-0000c0dedead"}},{command}]}}"#
+        );
+        hall.server.call("POST", "/v1/batch").raw("application/json", body.as_bytes()).send()
+    };
+    let last =
+        format!(r#"{{"customer":"ann","event":"{id}","best_available":{{"quantity":1}},"op":"book"}}"#);
+    assert_eq!(send(&last).expect(200)["results"][1]["status"], 201);
+    let wrong = [
+        r#"{}"#.to_owned(),
+        r#"{"op":"steal"}"#.to_owned(),
+        r#"{"op":7}"#.to_owned(),
+        r#"{"op":"cancel"}"#.to_owned(),
+        r#"{"op":"cancel","id":"none"}"#.to_owned(),
+        r#"[]"#.to_owned(),
+        r#"{"op":"cancel","id":"0199bbbb-0000-7000-8000-0000c0dedead","colour":"red"}"#.to_owned(),
+        r#"{"op":"cancel","op":"cancel","id":"0199bbbb-0000-7000-8000-0000c0dedead"}"#.to_owned(),
+        r#"{"op":"cancel","id":"0199bbbb-0000-7000-8000-0000c0dedead","id":"0199bbbb-0000-7000-8000-0000c0dedead"}"#.to_owned(),
+        r#"{"op":"cancel","id":"0199bbbb-0000-7000-8000-0000c0dedead","idempotency_key":"a","idempotency_key":"b"}"#.to_owned(),
+        format!(r#"{{"op":"book","customer":"ann","event":"{id}","best_available":{{"quantity":1,"quantity":2}}}}"#),
+        format!(r#"{{"op":"book","customer":"ann","event":"{id}","best_available":{{"quantity":1}},"metadata":{{"a":1,"a":2}}}}"#),
+        format!(r#"{{"customer":"ann","event":"{id}","best_available":{{"quantity":1,"quantity":2}},"op":"book"}}"#),
+        format!(r#"{{"customer":"ann","event":"{id}","best_available":{{"quantity":1}},"metadata":{{"a":1,"a":2}},"op":"book"}}"#),
+    ];
+    for command in wrong {
+        let pointer = send(&command).pointer();
+        assert!(pointer.starts_with("/commands/1"), "{command}: {pointer}");
+    }
+    assert_eq!(hall.seats(), ["h...."]);
+}
+
+#[test]
+fn a_batch_has_1_to_10_000_commands() {
+    let hall = Venue::event(&json!({ "areas": [{ "name": "all", "price": 0, "capacity": 100_000 }] }));
+    let one = book(&hall, &json!({ "areas": [{ "name": "all", "quantity": 1 }] }));
+    assert_eq!(batch(&hall, &[]).pointer(), "/commands");
+    assert_eq!(batch(&hall, &vec![one.clone(); 10_001]).pointer(), "/commands");
+    assert_eq!(hall.server.post("/v1/batch", &json!({ "commands": [one], "more": 1 })).pointer(), "/more");
+    let results = results(&hall, &vec![one; 10_000]);
+    assert!(results.iter().all(|(status, _)| *status == 201));
+    assert_eq!(hall.show()["stats"]["held"], 10_000);
+}
+
+#[test]
+fn a_booking_that_a_batch_failed_to_make_is_not_acted_on_as_if_it_were_its_own() {
+    let hall = Venue::hall(1, 5);
+    let theirs = hall.booked(&best(1));
+    let commands = [
+        book(&hall, &with(best(1), &json!({ "id": theirs["id"] }))),
+        json!({ "op": "extend", "id": theirs["id"], "seconds": 1_000 }),
+    ];
+    let statuses: Vec<u64> = results(&hall, &commands).iter().map(|(status, _)| *status).collect();
+    assert_eq!(
+        statuses,
+        [409, 200],
+        "an admin may act on it; whoever may not is told so as on its own route"
+    );
+}

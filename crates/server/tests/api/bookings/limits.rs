@@ -1,0 +1,55 @@
+//! What one booking and one customer may have.
+
+use serde_json::{Value, json};
+
+use crate::venue::{Venue, best, section, with};
+
+fn hall(rules: &Value) -> Venue {
+    Venue::event(&with(section(3, 10), &json!({ "rules": rules })))
+}
+
+#[test]
+fn a_booking_has_at_most_so_many_units() {
+    let areas = json!({ "areas": [{ "name": "standing", "price": 1, "capacity": 50 }], "rules": { "max_units_per_booking": 3 } });
+    let hall = Venue::event(&with(section(1, 9), &areas));
+    let both = |seats: u32, places: u32| {
+        with(best(seats), &json!({ "areas": [{ "name": "standing", "quantity": places }] }))
+    };
+    assert_eq!(hall.book(&both(2, 2)).told(), "400 TOO_MANY_UNITS");
+    assert_eq!(hall.book(&both(2, 2)).json()["most"], 3);
+    assert_eq!(hall.book(&both(2, 1)).told(), "on_hold A-1 1-1 1-2 standing x1 for 2001");
+}
+
+#[test]
+fn a_customer_has_at_most_so_many_active_bookings() {
+    for (most, code) in [(1, "ACTIVE_RESERVATION_EXISTS"), (2, "CUSTOMER_LIMIT_REACHED")] {
+        let hall = hall(&json!({ "max_active_bookings_per_customer": most }));
+        let made: Vec<Value> = (0..most).map(|_| hall.booked(&best(1))).collect();
+        let refused = hall.book(&best(1)).expect_problem(409, code);
+        let named = refused["booking"].as_str().expect("the caller's own booking");
+        assert!(made.iter().any(|booking| booking["id"] == named), "{refused}");
+        hall.booked(&with(best(1), &json!({ "customer": "bob" })));
+        hall.act(&made[0], "confirm", &json!({})).expect(200);
+        hall.book(&best(1)).expect_problem(409, code);
+        hall.act(&made[0], "cancel", &json!({})).expect(200);
+        hall.booked(&best(1));
+    }
+}
+
+#[test]
+fn an_expired_hold_does_not_stand_in_its_customers_way() {
+    let hall = hall(&json!({ "max_active_bookings_per_customer": 1 }));
+    hall.expired(&best(1));
+    hall.booked(&best(1));
+}
+
+#[test]
+fn a_customer_has_at_most_so_many_units_redeemed_ones_included() {
+    let hall = hall(&json!({ "max_units_per_customer": 3 }));
+    let first = hall.booked(&with(best(2), &json!({ "confirm": true })));
+    assert_eq!(hall.book(&best(2)).told(), "409 CUSTOMER_LIMIT_REACHED");
+    hall.act(&first, "redeem", &json!({ "redeem_code": first["redeem_code"] })).expect(200);
+    assert_eq!(hall.book(&best(2)).told(), "409 CUSTOMER_LIMIT_REACHED");
+    let last = hall.booked(&best(1));
+    assert_eq!(hall.book(&best(1)).json()["booking"], last["id"]);
+}

@@ -1,0 +1,49 @@
+//! `DELETE /v1/customers/{customer}/contact`, and where contacts are kept.
+
+use serde_json::json;
+
+use crate::server::Server;
+use crate::venue::{Venue, best, event_body, section, with};
+
+#[test]
+fn contact_details_are_never_stored_in_the_clear_and_can_be_erased() {
+    let server = std::sync::Arc::new(Server::start(&[]));
+    let hall = Venue::create(&server, "event", &event_body("gala", &section(1, 9)));
+    let contact = json!({ "contact": { "email": "ann-reachable@example.com", "phone": "+12025551234" } });
+    let hold = hall.booked(&with(best(1), &contact));
+    let erase = |customer: &str| server.call("DELETE", &format!("/v1/customers/{customer}/contact")).send();
+    for customer in ["ann", "ann", "nobody", "a%20b"] {
+        let erased = erase(customer);
+        assert_eq!((erased.status, erased.body.len()), (204, 0), "{customer}");
+    }
+    assert_eq!(hall.booking(&hold)["customer"], "ann", "the books stay");
+    assert_eq!(hall.seats(), ["h........"]);
+    // Whoever was erased can be reached again if they say how.
+    hall.booked(&with(best(1), &contact));
+    erase("ann").expect(204);
+    let data = server.data();
+    drop(hall);
+    let store = std::sync::Arc::into_inner(server).expect("nobody else has it").kill();
+    let mut looked_at = 0;
+    for entry in std::fs::read_dir(&data).expect("the store") {
+        let bytes = std::fs::read(entry.expect("a file").path()).expect("a file");
+        for secret in ["ann-reachable", "12025551234"] {
+            let found = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+            assert!(!found, "{secret} can be read from the store");
+        }
+        looked_at += bytes.len();
+    }
+    assert!(looked_at > 0);
+    drop(store);
+}
+
+#[test]
+fn a_retry_after_an_erasure_still_gets_the_first_answer() {
+    let hall = Venue::hall(1, 9);
+    let customer = crate::venue::unique("customer");
+    let want = with(best(1), &json!({ "customer": customer, "contact": { "email": "a@example.com" } }));
+    let first = hall.booking_call(&want).key("key").send();
+    hall.server.call("DELETE", &format!("/v1/customers/{customer}/contact")).send().expect(204);
+    let again = hall.booking_call(&want).key("key").send();
+    assert_eq!((again.text(), again.is_replay()), (first.text(), true));
+}

@@ -1,0 +1,76 @@
+//! `PATCH /v1/events/{id}`.
+
+use serde_json::json;
+
+use crate::venue::{Venue, best, seconds_from_now, section, with};
+
+#[test]
+fn what_is_named_changes_and_the_rest_stays() {
+    let areas = json!({ "areas": [{ "name": "standing", "price": 100, "capacity": 5 }] });
+    let hall = Venue::event(&with(section(1, 4), &areas));
+    let before = hall.show();
+    let patch = json!({
+        "name": "Winter Gala", "status": "closed", "sales": { "closes_at": "2030-01-01T00:00:00Z" },
+        "rules": { "max_units_per_booking": 2, "max_units_per_customer": 3 },
+        "sections": [{ "name": "A", "price": 2000 }], "areas": [{ "name": "standing", "price": 50 }],
+    });
+    let after = hall.patch(&patch).expect(200);
+    assert_eq!((&after["name"], &after["status"]), (&json!("Winter Gala"), &json!("closed")));
+    assert_eq!(after["sales"], json!({ "opens_at": null, "closes_at": "2030-01-01T00:00:00.000Z" }));
+    assert_eq!((&after["sections"][0]["price"], &after["areas"][0]["price"]), (&json!(2000), &json!(50)));
+    let rules = json!({ "max_units_per_booking": 2, "max_units_per_customer": 3 });
+    assert_eq!(after["rules"], with(before["rules"].clone(), &rules));
+    assert_eq!((&after["stats"], &after["currency"]), (&before["stats"], &before["currency"]));
+    assert_eq!(after["sequence"], 2);
+    assert_eq!(hall.show(), after);
+    let lifted = hall.patch(&json!({ "rules": { "max_units_per_customer": null } })).expect(200);
+    assert_eq!(lifted["rules"]["max_units_per_customer"], json!(null));
+    assert_eq!(lifted["rules"]["max_units_per_booking"], 2);
+}
+
+#[test]
+fn a_new_price_is_for_new_bookings_only() {
+    let hall = Venue::hall(1, 4);
+    let old = hall.booked(&best(1));
+    hall.patch(&json!({ "sections": [{ "name": "A", "price": 7 }] })).expect(200);
+    let new = hall.booked(&best(1));
+    assert_eq!((&old["total_price"], &new["total_price"]), (&json!(1000), &json!(7)));
+    assert_eq!(hall.booking(&old)["total_price"], 1000);
+}
+
+#[test]
+fn a_closed_event_and_a_sales_window_refuse_new_bookings_but_not_payments() {
+    let hall = Venue::hall(1, 9);
+    let hold = hall.booked(&best(1));
+    let rows = [
+        (json!({ "status": "closed" }), "409 INVENTORY_CLOSED"),
+        (json!({ "status": "open", "sales": { "opens_at": seconds_from_now(3600) } }), "409 SALES_NOT_OPEN"),
+        (json!({ "sales": { "opens_at": null, "closes_at": seconds_from_now(-3600) } }), "409 SALES_CLOSED"),
+        (json!({ "sales": { "opens_at": null, "closes_at": null } }), "on_hold A-1 1-2 for 1000"),
+    ];
+    for (patch, told) in rows {
+        hall.patch(&patch).expect(200);
+        assert_eq!(hall.book(&best(1)).told(), told, "{patch}");
+    }
+    hall.patch(&json!({ "status": "closed" })).expect(200);
+    assert_eq!(hall.act(&hold, "confirm", &json!({})).told(), "confirmed A-1 1-1 for 1000");
+}
+
+#[test]
+fn what_cannot_be_patched_is_refused() {
+    let hall = Venue::hall(1, 1);
+    for (patch, pointer) in [
+        (json!({ "currency": "EUR" }), "/currency"),
+        (json!({ "status": "maybe" }), "/status"),
+        (json!({ "name": "" }), "/name"),
+        (json!({ "rules": { "hold_ttl_seconds": 0 } }), "/rules/hold_ttl_seconds"),
+        (json!({ "sections": [{ "name": "A", "price": -1 }] }), "/sections/0/price"),
+    ] {
+        assert_eq!(hall.patch(&patch).pointer(), pointer, "{patch}");
+    }
+    hall.patch(&json!({ "sections": [{ "name": "B", "price": 1 }] }))
+        .expect_problem(404, "SECTION_NOT_FOUND");
+    hall.patch(&json!({ "areas": [{ "name": "B", "price": 1 }] })).expect_problem(404, "AREA_NOT_FOUND");
+    hall.server.patch("/v1/events/none", &json!({})).expect_problem(404, "EVENT_NOT_FOUND");
+    assert_eq!(hall.show()["sequence"], 1);
+}

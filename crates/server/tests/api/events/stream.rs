@@ -1,0 +1,148 @@
+//! `GET /v1/events/{id}/stream`.
+
+use serde_json::json;
+
+use crate::client::Stream;
+use crate::venue::{Venue, best, counts, seats, section, with};
+
+#[test]
+fn a_snapshot_comes_first_and_then_exactly_one_change_per_sequence() {
+    let areas = json!({ "areas": [{ "name": "standing", "price": 100, "capacity": 5 }] });
+    let hall = Venue::event(&with(section(1, 4), &areas));
+    let mut stream = hall.stream();
+    let snapshot = stream.expect("snapshot");
+    assert_eq!(snapshot.id, Some(1));
+    assert_eq!(snapshot.data["sequence"], 1);
+    assert_eq!(counts(&snapshot.data["stats"]), [9, 0, 0, 0]);
+    assert_eq!(snapshot.data["sections"][0]["seats"], json!(["...."]));
+    assert_eq!(snapshot.data["areas"][0]["name"], "standing");
+
+    let hold =
+        hall.booked(&with(seats(&["1-2"]), &json!({ "areas": [{ "name": "standing", "quantity": 2 }] })));
+    hall.act(&hold, "confirm", &json!({})).expect(200);
+    hall.server.post(&hall.at("/block"), &json!({ "section": "A-1", "seats": ["1-4"] })).expect(200);
+    hall.patch(&json!({ "name": "Renamed" })).expect(200);
+    hall.act(&hold, "cancel", &json!({})).expect(200);
+    let rows = [
+        (2, json!([{ "section": "A-1", "seat": "1-2", "state": "held" }]), [6, 3, 0, 0]),
+        (3, json!([{ "section": "A-1", "seat": "1-2", "state": "sold" }]), [6, 0, 3, 0]),
+        (4, json!([{ "section": "A-1", "seat": "1-4", "state": "blocked" }]), [5, 0, 3, 1]),
+        (5, json!([]), [5, 0, 3, 1]),
+        (6, json!([{ "section": "A-1", "seat": "1-2", "state": "available" }]), [8, 0, 0, 1]),
+    ];
+    for (sequence, seats, stats) in rows {
+        let change = stream.expect("change");
+        assert_eq!((change.id, &change.data["sequence"]), (Some(sequence), &json!(sequence)));
+        assert_eq!(change.data["seats"], seats);
+        assert_eq!(counts(&change.data["stats"]), stats);
+        let areas = change.data["areas"].as_array().expect("areas").len();
+        assert_eq!(areas, usize::from([2, 3, 6].contains(&sequence)), "only areas that changed");
+    }
+}
+
+#[test]
+fn an_expired_hold_is_a_change_of_its_own() {
+    let hall = Venue::hall(1, 2);
+    let mut stream = hall.stream();
+    stream.expect("snapshot");
+    hall.booked(&with(best(1), &json!({ "hold_ttl_seconds": 1 })));
+    assert_eq!(stream.expect("change").data["seats"][0]["state"], "held");
+    let freed = stream.expect("change");
+    assert_eq!(freed.id, Some(3));
+    assert_eq!(freed.data["seats"], json!([{ "section": "A-1", "seat": "1-1", "state": "available" }]));
+}
+
+fn ids_to(stream: &mut Stream, last: u64) -> Vec<u64> {
+    let mut ids = Vec::new();
+    while ids.last() != Some(&last) {
+        ids.push(stream.expect("change").id.expect("changes have ids"));
+    }
+    ids
+}
+
+#[test]
+fn a_stream_resumes_after_the_last_id_without_a_gap() {
+    let hall = Venue::hall(10, 10);
+    let mut stream = hall.stream();
+    stream.expect("snapshot");
+    for _ in 0..10 {
+        hall.booked(&best(1));
+    }
+    assert_eq!(ids_to(&mut stream, 11), (2..=11).collect::<Vec<_>>());
+    // Whether others watch or nobody does.
+    assert_eq!(ids_to(&mut hall.stream_after(5), 11), (6..=11).collect::<Vec<_>>());
+    drop(stream);
+    for _ in 0..5 {
+        hall.booked(&best(1));
+    }
+    assert_eq!(ids_to(&mut hall.stream_after(7), 16), (8..=16).collect::<Vec<_>>());
+    let mut newest = hall.stream_after(16);
+    hall.booked(&best(1));
+    assert_eq!(newest.expect("change").id, Some(17), "nothing is sent twice");
+}
+
+#[test]
+fn another_watcher_who_came_later_does_not_keep_anybody_from_resuming() {
+    let hall = Venue::hall(10, 10);
+    for _ in 0..10 {
+        hall.booked(&best(1));
+    }
+    let mut late = hall.stream();
+    assert_eq!(late.expect("snapshot").id, Some(11));
+    assert_eq!(ids_to(&mut hall.stream_after(4), 11), (5..=11).collect::<Vec<_>>());
+}
+
+#[test]
+fn an_id_that_is_none_of_ours_starts_again_with_a_snapshot() {
+    let hall = Venue::hall(1, 4);
+    hall.booked(&best(1));
+    for unknown in ["3", "18446744073709551615", "-1", "abc", ""] {
+        let mut stream =
+            hall.server.call("GET", &hall.at("/stream")).header("Last-Event-ID", unknown).watch();
+        assert_eq!(stream.expect("snapshot").id, Some(2), "{unknown:?}");
+    }
+    hall.server.get("/v1/events/none/stream").expect_problem(404, "EVENT_NOT_FOUND");
+}
+
+#[test]
+fn what_streams_tell_adds_up_to_what_is_there() {
+    let hall = Venue::hall(5, 10);
+    let mut stream = hall.stream();
+    let snapshot = stream.expect("snapshot");
+    let mut picture: Vec<Vec<u8>> = snapshot.data["sections"][0]["seats"]
+        .as_array()
+        .expect("rows")
+        .iter()
+        .map(|row| row.as_str().expect("a row").as_bytes().to_vec())
+        .collect();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for round in 0..6 {
+                    let hold = hall.booked(&best(2));
+                    let verb = if round % 2 == 0 { "cancel" } else { "confirm" };
+                    hall.act(&hold, verb, &json!({})).expect(200);
+                }
+            });
+        }
+    });
+    let reached = hall.show()["sequence"].as_u64().expect("a sequence");
+    for sequence in 2..=reached {
+        let change = stream.expect("change");
+        assert_eq!(change.id, Some(sequence));
+        for seat in change.data["seats"].as_array().expect("seats") {
+            let (row, number) = seat["seat"].as_str().expect("a seat").split_once('-').expect("row-seat");
+            let at = |text: &str| text.parse::<usize>().expect("a number") - 1;
+            let letter = match seat["state"].as_str().expect("a state") {
+                "available" => b'.',
+                "held" => b'h',
+                "sold" => b's',
+                other => panic!("nobody made a seat {other}"),
+            };
+            picture[at(row)][at(number)] = letter;
+        }
+    }
+    let picture: Vec<String> =
+        picture.into_iter().map(|row| String::from_utf8(row).expect("letters")).collect();
+    assert_eq!(picture, hall.seats());
+}

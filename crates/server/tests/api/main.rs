@@ -1,0 +1,18 @@
+//! The HTTP contract, through the real binary: one folder or file for each group of routes.
+
+mod batch;
+mod bookings;
+mod callers;
+mod client;
+mod common;
+mod crash;
+mod customers;
+mod errors;
+mod events;
+mod health;
+mod idempotency;
+mod roles;
+mod schedules;
+mod server;
+mod shops;
+mod venue;

@@ -1,0 +1,5 @@
+//! `/v1/shops`.
+
+mod boxes;
+mod create;
+mod stream;
