@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use boxoffice_core::booking::{Booking, Units};
@@ -19,6 +19,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::ids::find_inventory;
 use crate::outer::json;
+use crate::path::Path;
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::time::{Clock, Day};
@@ -77,6 +78,23 @@ const VELOCITY_HOURS: i64 = 24;
 const HOUR_MS: i64 = 3_600_000;
 const READ_AT_ONCE: usize = 1_000;
 
+/// Shows how well slots are used: by slot, by day and by time of day.
+///
+/// For `admin` and `operator`.
+#[utoipa::path(
+    get,
+    path = "/v1/schedules/{id}/analytics",
+    tag = "schedules",
+    operation_id = "schedule_analytics",
+    params(
+        ("id" = String, Path, description = "The schedule.", example = "museum"),
+        Wanted,
+    ),
+    responses(
+        (status = 200, description = "Rates in percent.", body = Analytics),
+        (status = 404, description = "`SCHEDULE_NOT_FOUND`"),
+    ),
+)]
 pub(crate) async fn analytics(
     State(app): State<Arc<App>>,
     caller: Caller,

@@ -11,6 +11,7 @@ use crate::time::{Clock, Day, Moment};
 
 /// A schedule, without its slots.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Schedule)]
 pub(crate) struct ScheduleBody {
     id: String,
     name: String,
@@ -30,6 +31,7 @@ pub(crate) struct ScheduleBody {
 
 /// One slot of every day.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Window)]
 struct WindowBody {
     #[schema(value_type = String, example = "09:00")]
     start: Clock,
@@ -67,6 +69,7 @@ impl ScheduleBody {
 
 /// A slot, and what is left of it.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Slot)]
 pub(crate) struct SlotBody {
     #[schema(example = "2026-12-01T09:00")]
     id: String,
@@ -95,6 +98,7 @@ pub(crate) struct SlotBody {
 /// What a slot is, whatever the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[schema(as = SlotStatus)]
 enum SlotStatusWord {
     Active,
     Full,
@@ -104,6 +108,7 @@ enum SlotStatusWord {
 /// What to tell somebody who looks for a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[schema(as = SlotAvailability)]
 enum AvailabilityWord {
     Available,
     Limited,
