@@ -47,8 +47,7 @@ impl IntoParams for IdempotencyKey {
             .name("Idempotency-Key")
             .parameter_in(ParameterIn::Header)
             .description(Some("Sent again with the same key, the request has one effect and one answer."))
-            .schema(Some(schema))
-            .example(Some("5f0c9a4e-order-1".into()));
+            .schema(Some(schema));
         vec![key.build()]
     }
 }

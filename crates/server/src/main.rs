@@ -6,6 +6,7 @@ mod caller;
 mod cli;
 mod codes;
 mod contacts;
+mod docs;
 mod guarded;
 mod idempotency;
 mod ids;

@@ -29,9 +29,9 @@ use crate::time::{Clock, Day};
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Wanted {
-    #[param(value_type = Option<String>, example = "2026-12-01")]
+    #[param(inline)]
     from: Option<Day>,
-    #[param(value_type = Option<String>, example = "2026-12-31")]
+    #[param(inline)]
     to: Option<Day>,
 }
 
@@ -47,9 +47,7 @@ pub(crate) struct Analytics {
 #[derive(Debug, Serialize, ToSchema)]
 struct SlotUse {
     id: String,
-    #[schema(value_type = String)]
     date: Day,
-    #[schema(value_type = String)]
     start_time: Clock,
     total_capacity: u32,
     booked_count: u32,
@@ -62,14 +60,12 @@ struct SlotUse {
 
 #[derive(Debug, Serialize, ToSchema)]
 struct DayUse {
-    #[schema(value_type = String)]
     date: Day,
     utilization_rate: f64,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 struct StartUse {
-    #[schema(value_type = String)]
     start_time: Clock,
     utilization_rate: f64,
 }

@@ -23,7 +23,6 @@ pub(crate) struct ScheduleBody {
     windows: Vec<WindowBody>,
     days: u16,
     weekdays: Vec<u8>,
-    #[schema(value_type = Vec<String>)]
     closed_dates: Vec<Day>,
     keep_past_days: u16,
     sequence: u64,
@@ -33,9 +32,7 @@ pub(crate) struct ScheduleBody {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Window)]
 struct WindowBody {
-    #[schema(value_type = String, example = "09:00")]
     start: Clock,
-    #[schema(value_type = String, example = "12:00")]
     end: Clock,
     capacity: u32,
     price: i64,
@@ -73,11 +70,8 @@ impl ScheduleBody {
 pub(crate) struct SlotBody {
     #[schema(example = "2026-12-01T09:00")]
     id: String,
-    #[schema(value_type = String, example = "2026-12-01")]
     date: Day,
-    #[schema(value_type = String, example = "09:00")]
     start_time: Clock,
-    #[schema(value_type = String, example = "12:00")]
     end_time: Clock,
     #[schema(value_type = String, format = DateTime)]
     starts_at: Moment,

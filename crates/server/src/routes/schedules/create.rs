@@ -62,7 +62,6 @@ pub(crate) struct NewSchedule {
     #[serde(default)]
     weekdays: Option<Vec<u8>>,
     #[serde(default)]
-    #[schema(value_type = Option<Vec<String>>)]
     closed_dates: Option<Vec<Day>>,
     /// How long past slots that nobody booked are kept; 7 if nothing is said.
     #[serde(default)]
@@ -74,9 +73,7 @@ pub(crate) struct NewSchedule {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewWindow {
-    #[schema(value_type = String, example = "09:00")]
     start: Clock,
-    #[schema(value_type = String, example = "12:00")]
     end: Clock,
     #[schema(minimum = 1, maximum = 1000000)]
     capacity: u32,

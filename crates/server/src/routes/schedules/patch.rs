@@ -47,7 +47,6 @@ pub(crate) struct SchedulePatch {
     #[serde(default)]
     weekdays: Option<Vec<u8>>,
     #[serde(default)]
-    #[schema(value_type = Option<Vec<String>>)]
     closed_dates: Option<Vec<Day>>,
     #[serde(default)]
     #[schema(minimum = 0, maximum = 730)]

@@ -36,9 +36,9 @@ use crate::time::{Clock, Day};
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Wanted {
-    #[param(value_type = Option<String>, example = "2026-12-01")]
+    #[param(inline)]
     pub(super) from: Option<Day>,
-    #[param(value_type = Option<String>, example = "2026-12-31")]
+    #[param(inline)]
     pub(super) to: Option<Day>,
     #[param(minimum = 1, maximum = 500)]
     limit: Option<usize>,
@@ -109,11 +109,8 @@ pub(crate) async fn list(
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewSlot {
-    #[schema(value_type = String, example = "2026-12-01")]
     date: Day,
-    #[schema(value_type = String, example = "18:00")]
     start: Clock,
-    #[schema(value_type = String, example = "20:00")]
     end: Clock,
     #[schema(minimum = 1, maximum = 1000000)]
     capacity: u32,
