@@ -12,9 +12,9 @@ use boxoffice_core::ids::BookingId;
 use boxoffice_engine::InventoryNumber;
 use serde::de::{self, Deserialize, Deserializer, IgnoredAny, IntoDeserializer, MapAccess};
 use serde_json::Value;
+use utoipa::ToSchema;
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, SchemaType, Type};
 use utoipa::openapi::{RefOr, Schema};
-use utoipa::{PartialSchema, ToSchema};
 use uuid::Uuid;
 
 use super::bookings::cancel::Cancellation;
@@ -76,7 +76,7 @@ enum Op {
 
 const OPS: [&str; 6] = ["book", "confirm", "extend", "cancel", "move", "redeem"];
 
-impl PartialSchema for BatchCommand {
+impl utoipa::PartialSchema for BatchCommand {
     fn schema() -> RefOr<Schema> {
         let nullable = |kind: Type| SchemaType::from_iter([kind, Type::Null]);
         let key = ObjectBuilder::new().schema_type(nullable(Type::String));

@@ -177,6 +177,14 @@ pub(crate) const OPERATION: &str = "book";
             status = 201,
             description = "The booking.",
             body = BookingBody,
+            links(
+                ("show" = (operation_id = "show_booking", parameters(("id" = "$response.body#/id")))),
+                ("confirm" = (operation_id = "confirm_booking", parameters(("id" = "$response.body#/id")))),
+                ("extend" = (operation_id = "extend_booking", parameters(("id" = "$response.body#/id")))),
+                ("cancel" = (operation_id = "cancel_booking", parameters(("id" = "$response.body#/id")))),
+                ("move" = (operation_id = "move_booking", parameters(("id" = "$response.body#/id")))),
+                ("redeem" = (operation_id = "redeem_booking", parameters(("id" = "$response.body#/id")))),
+            ),
             example = json!({
                 "id": "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b5a",
                 "status": "on_hold",
@@ -208,15 +216,7 @@ pub(crate) const OPERATION: &str = "book";
                 "metadata": null,
                 "version": 1,
                 "sequence": 42,
-            }),
-            links(
-                ("show" = (operation_id = "show_booking", parameters(("id" = "$response.body#/id")))),
-                ("confirm" = (operation_id = "confirm_booking", parameters(("id" = "$response.body#/id")))),
-                ("extend" = (operation_id = "extend_booking", parameters(("id" = "$response.body#/id")))),
-                ("cancel" = (operation_id = "cancel_booking", parameters(("id" = "$response.body#/id")))),
-                ("move" = (operation_id = "move_booking", parameters(("id" = "$response.body#/id")))),
-                ("redeem" = (operation_id = "redeem_booking", parameters(("id" = "$response.body#/id")))),
-            ),
+            })
         ),
         (status = 404, description = "`EVENT_NOT_FOUND`, `SCHEDULE_NOT_FOUND`, `SHOP_NOT_FOUND`, `SECTION_NOT_FOUND`, \
                            `SEAT_NOT_FOUND`, `AREA_NOT_FOUND`, `SLOT_NOT_FOUND`, `BOX_NOT_FOUND`"),
