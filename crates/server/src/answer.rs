@@ -30,8 +30,8 @@ pub(crate) fn granted<'a>(
     }
 }
 
-/// Whether an answer under an idempotency key is the same for ever: what a key remembers.
-fn status_of(kind: RefusalKind) -> StatusCode {
+/// The status of a refusal.
+pub(crate) fn status_of(kind: RefusalKind) -> StatusCode {
     match kind {
         RefusalKind::Invalid => StatusCode::BAD_REQUEST,
         RefusalKind::Forbidden => StatusCode::FORBIDDEN,

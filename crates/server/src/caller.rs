@@ -9,6 +9,9 @@ use axum::http::{HeaderMap, Method, StatusCode, header};
 use boxoffice_core::booking::Booking;
 use boxoffice_core::ids::{Actor, BookingId};
 use boxoffice_engine::InventoryNumber;
+use utoipa::IntoParams;
+use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::schema::{ObjectBuilder, Type};
 
 use crate::app::App;
 use crate::ids::{booking_not_found, parts_of};
@@ -49,6 +52,18 @@ impl FromRequestParts<Arc<App>> for Caller {
         let caller = Caller { tenant, role, actor, hold_token, address };
         app.rates.admit(&caller)?;
         Ok(caller)
+    }
+}
+
+/// What a header other than the key tells about a caller.
+impl IntoParams for Caller {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let token = ParameterBuilder::new()
+            .name("Hold-Token")
+            .parameter_in(ParameterIn::Header)
+            .description(Some("The `hold_token` of the booking; `public` keys need it."))
+            .schema(Some(ObjectBuilder::new().schema_type(Type::String)));
+        vec![token.build()]
     }
 }
 

@@ -7,6 +7,9 @@ use axum::http::request::Parts;
 use boxoffice_core::command::Idempotency;
 use boxoffice_core::memory::KeyDigest;
 use serde::Serialize;
+use utoipa::IntoParams;
+use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::schema::{ObjectBuilder, Type};
 
 use crate::app::App;
 use crate::caller::Caller;
@@ -32,6 +35,21 @@ fn invalid() -> Problem {
         "",
         format!("Idempotency-Key must be 1 to {IDEMPOTENCY_KEY_CHARACTERS_MAX} printable ASCII characters"),
     )
+}
+
+impl IntoParams for IdempotencyKey {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let schema = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .max_length(Some(IDEMPOTENCY_KEY_CHARACTERS_MAX))
+            .pattern(Some("^[!-~]([ -~]*[!-~])?$"));
+        let key = ParameterBuilder::new()
+            .name("Idempotency-Key")
+            .parameter_in(ParameterIn::Header)
+            .description(Some("Sent again with the same key, the request has one effect and one answer."))
+            .schema(Some(schema));
+        vec![key.build()]
+    }
 }
 
 impl IdempotencyKey {

@@ -98,6 +98,10 @@ pub(crate) fn json(status: StatusCode, body: &impl serde::Serialize, replayed: b
 }
 
 pub(crate) async fn route_not_found() -> Problem {
+    nothing_there()
+}
+
+pub(crate) fn nothing_there() -> Problem {
     Problem::not_found("ROUTE_NOT_FOUND", "There is nothing at this address.")
 }
 

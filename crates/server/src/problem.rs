@@ -9,7 +9,11 @@ use boxoffice_engine::SubmitError;
 use boxoffice_engine::store::StoreError;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use utoipa::ToSchema;
+use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Type};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
+
+use crate::codes::{CODES, is_listed};
 
 /// An error answer. It becomes a body in `outer.rs`, which knows the request's id.
 #[derive(Debug, Clone)]
@@ -35,6 +39,7 @@ impl Problem {
         code: &'static str,
         detail: impl Into<Cow<'static, str>>,
     ) -> Problem {
+        debug_assert!(is_listed(code), "{code} is missing in codes.rs");
         Problem {
             status,
             code,
@@ -99,19 +104,54 @@ impl Problem {
 }
 
 /// RFC 9457, with a code for programs and the request's id for people who read logs.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
 pub(crate) struct ProblemBody<'a> {
     r#type: String,
     title: String,
     status: u16,
-    #[schema(example = "SEAT_UNAVAILABLE")]
     code: &'a str,
     detail: &'a str,
     request_id: &'a str,
     /// What belongs to the code: `errors`, `conflicts`, `alternatives`, `booking`, `redeemed_at`, and so on.
     #[serde(flatten)]
-    #[schema(value_type = Object)]
     more: &'a Map<String, Value>,
+}
+
+impl PartialSchema for ProblemBody<'_> {
+    fn schema() -> RefOr<Schema> {
+        let text =
+            |description: &str| ObjectBuilder::new().schema_type(Type::String).description(Some(description));
+        let codes = CODES.iter().map(|listed| listed.code);
+        let error = ObjectBuilder::new()
+            .property("pointer", text("A JSON pointer into the body, or `/` and a parameter's name."))
+            .required("pointer")
+            .property("message", text("In words."))
+            .required("message");
+        let description = "What is said when there is no success. Some codes have fields of their own: \
+                           `conflicts`, `alternatives`, `booking`, `redeemed_at` and others.";
+        ObjectBuilder::new()
+            .property("type", text("Where the code is explained.").examples(["/docs#SEAT_UNAVAILABLE"]))
+            .required("type")
+            .property("title", text("The code in words."))
+            .required("title")
+            .property("status", ObjectBuilder::new().schema_type(Type::Integer))
+            .required("status")
+            .property("code", text("For programs.").enum_values(Some(codes)))
+            .required("code")
+            .property("detail", text("For people."))
+            .required("detail")
+            .property("request_id", text("Finds the request in the logs."))
+            .required("request_id")
+            .property("errors", ArrayBuilder::new().items(error))
+            .description(Some(description))
+            .into()
+    }
+}
+
+impl ToSchema for ProblemBody<'_> {
+    fn name() -> Cow<'static, str> {
+        "Problem".into()
+    }
 }
 
 /// The code in words: `SEAT_UNAVAILABLE` is "Seat unavailable".

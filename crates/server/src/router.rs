@@ -6,6 +6,8 @@ use axum::Router;
 use axum::routing::{delete, get, patch, post, put};
 
 use crate::app::App;
+use crate::docs;
+use crate::openapi;
 use crate::outer::{method_not_allowed, outer, route_not_found};
 use crate::routes::{
     audit, backup, batch, bookings, customers, events, health, journal, keys, schedules, shops, webhooks,
@@ -16,6 +18,10 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .route("/metrics", get(health::metrics))
+        .route("/openapi.json", get(openapi::serve))
+        .route("/docs", get(docs::page))
+        .route("/docs/docs.css", get(docs::style))
+        .route("/docs/docs.js", get(docs::script))
         .route("/v1/events", get(events::list::list).post(events::create::create))
         .route("/v1/events/{id}", get(events::show::show).patch(events::patch::patch))
         .route("/v1/events/{id}/block", post(events::block::block))

@@ -16,6 +16,7 @@ use crate::time::Moment;
 /// The rules of an inventory; what is not named stays as it is, or as its kind has it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = RulesPatch)]
 pub(crate) struct RulesInput {
     #[serde(default)]
     #[schema(minimum = 1, maximum = 86400)]
@@ -28,11 +29,11 @@ pub(crate) struct RulesInput {
     max_units_per_booking: Option<u32>,
     /// `null`: no limit.
     #[serde(default, deserialize_with = "nullable")]
-    #[schema(value_type = Option<u32>)]
+    #[schema(value_type = Option<u32>, format = Int64, minimum = 1, maximum = 4_294_967_295_i64)]
     max_units_per_customer: Option<Option<u32>>,
     /// `null`: no limit.
     #[serde(default, deserialize_with = "nullable")]
-    #[schema(value_type = Option<u32>)]
+    #[schema(value_type = Option<u32>, format = Int64, minimum = 1, maximum = 4_294_967_295_i64)]
     max_active_bookings_per_customer: Option<Option<u32>>,
     #[serde(default)]
     orphans: Option<OrphansWord>,
@@ -48,6 +49,7 @@ pub(crate) struct RulesInput {
 
 /// The rules of an inventory.
 #[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = Rules)]
 pub(crate) struct RulesBody {
     hold_ttl_seconds: u32,
     max_hold_seconds: u32,
@@ -66,6 +68,7 @@ pub(crate) struct RulesBody {
 /// What to do about single seats left between taken ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = Orphans)]
 pub(crate) enum OrphansWord {
     Allow,
     Avoid,
@@ -75,6 +78,7 @@ pub(crate) enum OrphansWord {
 /// Which run of a row is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = Prefer)]
 pub(crate) enum PreferWord {
     Front,
     Center,
@@ -83,6 +87,7 @@ pub(crate) enum PreferWord {
 /// Which tickets may book.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = TicketRule)]
 pub(crate) enum TicketsWord {
     Any,
     Registered,
@@ -91,6 +96,7 @@ pub(crate) enum TicketsWord {
 /// When bookings can be made; open at both ends if nothing is said.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = Sales)]
 pub(crate) struct SalesBody {
     #[serde(default)]
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -128,6 +134,7 @@ impl SalesPatch {
 /// Whether the operator lets the inventory sell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = InventoryStatus)]
 pub(crate) enum StatusWord {
     Open,
     Closed,

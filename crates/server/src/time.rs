@@ -1,9 +1,14 @@
 //! Moments and dates as the API writes them.
 
+use std::borrow::Cow;
+
 use boxoffice_core::time::{Date, Minute, SlotId, Timestamp};
 use jiff::fmt::StdFmtWrite;
 use jiff::fmt::temporal::DateTimePrinter;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 /// A moment: RFC 3339 in UTC with milliseconds, such as `2025-12-01T09:00:00.000Z`. Other offsets are understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -91,6 +96,41 @@ impl Serialize for Clock {
 impl<'de> Deserialize<'de> for Clock {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Clock, D::Error> {
         parsed(deserializer)
+    }
+}
+
+impl PartialSchema for Day {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .format(Some(SchemaFormat::KnownFormat(KnownFormat::Date)))
+            .pattern(Some("^(19[0-9]{2}|[2-9][0-9]{3})-[0-9]{2}-[0-9]{2}$"))
+            .description(Some("A local date."))
+            .examples(["2027-12-01"])
+            .into()
+    }
+}
+
+impl ToSchema for Day {
+    fn name() -> Cow<'static, str> {
+        "Date".into()
+    }
+}
+
+impl PartialSchema for Clock {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .pattern(Some("^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$"))
+            .description(Some("A local time of day."))
+            .examples(["09:00"])
+            .into()
+    }
+}
+
+impl ToSchema for Clock {
+    fn name() -> Cow<'static, str> {
+        "TimeOfDay".into()
     }
 }
 

@@ -3,7 +3,9 @@
 
 mod error;
 mod lint;
+mod openapi;
 mod planted_bugs;
+mod schemathesis;
 mod sim;
 mod sources;
 mod step;
@@ -20,6 +22,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   test                                  everything that must pass, in one go
   lint                                  formatting, clippy, tidy and the licences and sources of dependencies
   tidy                                  the structural rules of the repository
+  openapi                               writes docs/openapi.json from the code
+  schemathesis                          requests made up from the API's document, against a server of its own
   sim [--seed N] [--runs K]             simulated runs with crashes from seed N on, each audited
   planted-bugs [--list] [--only NAME]   puts known bugs into core and engine, one by one: the tests must notice each
 ";
@@ -31,6 +35,8 @@ fn main() -> ExitCode {
         ["test"] => test::run(),
         ["lint"] => lint::run(),
         ["tidy"] => tidy::run(),
+        ["openapi"] => openapi::run(),
+        ["schemathesis"] => schemathesis::run(),
         ["sim", options @ ..] => sim::run(options),
         ["planted-bugs"] => planted_bugs::run(None),
         ["planted-bugs", "--list"] => planted_bugs::list(),

@@ -1,9 +1,8 @@
 //! Everything that must pass, in one go: the test command of the README.
 
 use crate::error::Result;
-use crate::sources;
 use crate::step::Steps;
-use crate::tools;
+use crate::{schemathesis, sources, tools};
 
 /// Runs all steps; the first that fails ends it.
 ///
@@ -15,6 +14,7 @@ pub(crate) fn run() -> Result<()> {
     steps.cargo("test --locked --workspace --lib --bins --tests --examples")?;
     steps.cargo("test --locked --workspace --doc")?;
     steps.cargo("check --locked --workspace --benches")?;
+    steps.run("schemathesis", schemathesis::run)?;
     steps.summarize();
     Ok(())
 }

@@ -5,18 +5,24 @@ use std::process::Command;
 use crate::error::{Error, Result};
 use crate::step::output_of;
 
-/// Each program and the Debian package that has it.
-const NEEDED: &[(&str, &str)] = &[("strace", "strace")];
+/// Each program, what it must be able to do, and the Debian package that has it.
+const NEEDED: &[(&str, &[&str], &str)] = &[
+    ("strace", &["--version"], "strace"),
+    // Schemathesis is installed into an environment of its own.
+    ("python3", &["-c", "import ensurepip, venv"], "python3-venv"),
+];
 
 /// Sees to it that every program is there: installs what is missing if it may, and otherwise says what to install.
 pub(crate) fn provide() -> Result<()> {
-    for (program, package) in NEEDED {
-        if is_there(program) {
+    for (program, proof, package) in NEEDED {
+        if can(program, proof) {
             println!("{program} is there");
             continue;
         }
-        let advice =
-            format!("`{program}` is missing: install it, on Debian with `sudo apt-get install -y {package}`");
+        let advice = format!(
+            "`{program}` or a part of it is missing (`{program} {}`): install it, on Debian with `sudo apt-get install -y {package}`",
+            proof.join(" ")
+        );
         if !may_install()? {
             return Err(Error::new(advice));
         }
@@ -25,19 +31,19 @@ pub(crate) fn provide() -> Result<()> {
         apt(&["update"])
             .and_then(|_| apt(&["install", "-y", package]))
             .map_err(|error| Error::new(format!("{advice}; doing so failed: {error}")))?;
-        if !is_there(program) {
+        if !can(program, proof) {
             return Err(Error::new(format!("{advice}; apt-get has done so, and it still is not there")));
         }
     }
     Ok(())
 }
 
-fn is_there(program: &str) -> bool {
-    Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
+fn can(program: &str, arguments: &[&str]) -> bool {
+    Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success())
 }
 
 /// Only the system's administrator, on a system with apt-get.
 fn may_install() -> Result<bool> {
     let user = output_of(Command::new("id").arg("-u"))?;
-    Ok(user.trim_ascii() == b"0" && is_there("apt-get"))
+    Ok(user.trim_ascii() == b"0" && can("apt-get", &["--version"]))
 }

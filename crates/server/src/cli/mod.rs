@@ -7,6 +7,7 @@ mod console;
 mod demo;
 mod export;
 mod keys;
+mod openapi;
 mod restore;
 mod serve;
 mod store;
@@ -43,6 +44,8 @@ enum Command {
     Export(export::Options),
     /// Make, list and revoke API keys.
     Keys(keys::Options),
+    /// Print the OpenAPI document.
+    Openapi,
 }
 
 /// Runs what was asked for; the exit code is for scripts.
@@ -60,6 +63,7 @@ pub(crate) fn run() -> std::process::ExitCode {
         Some(Command::Restore(options)) => restore::run(&options),
         Some(Command::Export(options)) => export::run(&options),
         Some(Command::Keys(options)) => keys::run(&options),
+        Some(Command::Openapi) => openapi::run(),
     })
 }
 

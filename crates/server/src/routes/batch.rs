@@ -11,10 +11,11 @@ use axum::response::Response;
 use boxoffice_core::command::{Action, Command};
 use boxoffice_core::ids::BookingId;
 use boxoffice_engine::InventoryNumber;
-use serde::Serialize;
 use serde::de::{self, Deserialize, Deserializer, IgnoredAny, IntoDeserializer, MapAccess};
 use serde_json::Value;
 use utoipa::ToSchema;
+use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, SchemaType, Type};
+use utoipa::openapi::{RefOr, Schema};
 use uuid::Uuid;
 
 use super::bookings::cancel::Cancellation;
@@ -37,15 +38,26 @@ use crate::submit::{Asked, Granted};
 #[derive(serde::Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Batch {
-    #[schema(value_type = Vec<Object>)]
+    #[schema(min_items = 1, max_items = 10000)]
     commands: Vec<BatchCommand>,
 }
 
-/// What was answered to each, in order.
-#[derive(Serialize, ToSchema)]
+/// What was answered to each, in order. Written piece by piece: ten thousand bookings are never all in memory as values.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "for the document")]
 pub(crate) struct BatchAnswer {
-    #[schema(value_type = Vec<Object>)]
-    results: Vec<Value>,
+    results: Vec<BatchResult>,
+}
+
+/// What the route of that name would have answered.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "for the document")]
+struct BatchResult {
+    #[schema(example = 201)]
+    status: u16,
+    /// A booking or a problem.
+    #[schema(value_type = Object)]
+    body: Value,
 }
 
 /// One command of a batch: `op`, an `idempotency_key` of its own, and the fields of the route of that name.
@@ -64,6 +76,27 @@ enum Op {
 }
 
 const OPS: [&str; 6] = ["book", "confirm", "extend", "cancel", "move", "redeem"];
+
+impl utoipa::PartialSchema for BatchCommand {
+    fn schema() -> RefOr<Schema> {
+        let nullable = |kind: Type| SchemaType::from_iter([kind, Type::Null]);
+        let key = ObjectBuilder::new().schema_type(nullable(Type::String));
+        let id = ObjectBuilder::new()
+            .schema_type(nullable(Type::String))
+            .format(Some(SchemaFormat::KnownFormat(KnownFormat::Uuid)))
+            .description(Some("The booking that is acted on, or the id of a new one."));
+        let description = "`op`, an `idempotency_key` of its own, and the fields of the route of that name.";
+        ObjectBuilder::new()
+            .property("op", ObjectBuilder::new().schema_type(Type::String).enum_values(Some(OPS)))
+            .required("op")
+            .property("id", id)
+            .property("idempotency_key", key)
+            .description(Some(description))
+            .into()
+    }
+}
+
+impl ToSchema for BatchCommand {}
 
 impl<'de> Deserialize<'de> for BatchCommand {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<BatchCommand, D::Error> {
@@ -181,6 +214,24 @@ struct Sent {
     admitted: Option<BookingId>,
 }
 
+/// Sends many commands at once, each for itself.
+///
+/// Answered in order when all are durable. A command that is refused does not stop the others.
+#[utoipa::path(
+    post,
+    path = "/v1/batch",
+    tag = "bookings",
+    operation_id = "batch",
+    request_body(content = Batch, example = json!({
+                "commands": [
+                    { "op": "book", "idempotency_key": "a-1", "customer": "user-42", "event": "gala", "best_available": { "quantity": 2 } },
+                    { "op": "confirm", "id": "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b5a", "payment_reference": "pi_3Nq8" },
+                ],
+            })),
+    responses(
+        (status = 200, description = "What was answered to each.", body = BatchAnswer),
+    ),
+)]
 pub(crate) async fn batch(
     State(app): State<Arc<App>>,
     caller: Caller,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use boxoffice_core::command::{Action, Command};
 use boxoffice_core::commands::ForgetContact;
@@ -10,15 +10,31 @@ use boxoffice_core::commands::ForgetContact;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::ids::parts_of;
+use crate::path::Path;
 use crate::problem::Problem;
 
-/// Erases how to reach a customer: first the key, which makes every copy unreadable, then the copies that are not history.
+/// Erases how to reach a customer, everywhere. The books stay.
+///
+/// For `admin` and `operator`.
+#[utoipa::path(
+    delete,
+    path = "/v1/customers/{customer}/contact",
+    tag = "customers",
+    operation_id = "forget_contact",
+    params(
+        ("customer" = String, Path, description = "The caller's reference for them.", example = "user-42"),
+    ),
+    responses(
+        (status = 204, description = "Nothing is left of it."),
+    ),
+)]
 pub(crate) async fn forget_contact(
     State(app): State<Arc<App>>,
     caller: Caller,
     Path(customer): Path<String>,
 ) -> Result<StatusCode, Problem> {
     caller.must_run_sales()?;
+    // First the key, which makes every copy unreadable; then the copies that are not history.
     app.contacts.erase(&caller.tenant, &customer).await?;
     let own = app.engine.inventories().into_iter();
     let own = own.filter(|one| parts_of(&one.name).is_some_and(|(tenant, ..)| tenant == &*caller.tenant));

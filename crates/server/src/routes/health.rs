@@ -5,26 +5,65 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde_json::json;
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::caller::Caller;
 use crate::outer;
 use crate::problem::Problem;
 
-/// The process answers.
-pub(crate) async fn healthz() -> Response {
-    outer::json(StatusCode::OK, &json!({ "status": "ok" }), false)
+/// How the server is.
+#[derive(Debug, Serialize, ToSchema)]
+struct Health {
+    #[schema(example = "ok")]
+    status: &'static str,
 }
 
-/// The store was recovered and can be written.
+/// Whether the process answers.
+#[utoipa::path(
+    get,
+    path = "/healthz",
+    tag = "operations",
+    operation_id = "healthz",
+    responses(
+        (status = 200, description = "It does.", body = Health),
+    ),
+)]
+pub(crate) async fn healthz() -> Response {
+    outer::json(StatusCode::OK, &Health { status: "ok" }, false)
+}
+
+/// Whether the store was recovered and can be written.
+#[utoipa::path(
+    get,
+    path = "/readyz",
+    tag = "operations",
+    operation_id = "readyz",
+    responses(
+        (status = 200, description = "It can.", body = Health),
+        (status = 503, description = "`UNAVAILABLE`"),
+    ),
+)]
 pub(crate) async fn readyz(State(app): State<Arc<App>>) -> Result<Response, Problem> {
     if let Some(reason) = app.engine.stop_reason() {
         return Err(Problem::unavailable("UNAVAILABLE", format!("Not ready: {reason}."), 5));
     }
-    Ok(outer::json(StatusCode::OK, &json!({ "status": "ready" }), false))
+    Ok(outer::json(StatusCode::OK, &Health { status: "ready" }, false))
 }
 
+/// What is counted, for Prometheus.
+///
+/// For `admin` and `operator`.
+#[utoipa::path(
+    get,
+    path = "/metrics",
+    tag = "operations",
+    operation_id = "metrics",
+    responses(
+        (status = 200, description = "Metrics named `boxoffice_*`.", body = String, content_type = "text/plain"),
+    ),
+)]
 pub(crate) async fn metrics(State(app): State<Arc<App>>, caller: Caller) -> Result<Response, Problem> {
     caller.must_run_sales()?;
     let text = app.measures.render(&app);

@@ -35,7 +35,10 @@ use crate::problem::Problem;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct PageWanted {
+    /// How many; 50 if nothing is said.
+    #[param(minimum = 1, maximum = 500)]
     limit: Option<usize>,
+    /// The `next_cursor` of the page before.
     cursor: Option<String>,
 }
 

@@ -27,6 +27,7 @@ pub(crate) enum BookingStatus {
 
 /// One customer's claim on units of one inventory.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Booking)]
 pub(crate) struct BookingBody<'a> {
     id: Uuid,
     status: BookingStatus,
@@ -78,6 +79,7 @@ pub(crate) struct BookingBody<'a> {
 
 /// One seat of a booking.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = BookedSeat)]
 struct SeatBody<'a> {
     section: &'a str,
     #[schema(value_type = String)]
@@ -87,6 +89,7 @@ struct SeatBody<'a> {
 
 /// Places in one area.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = BookedArea)]
 struct AreaBody<'a> {
     name: &'a str,
     quantity: u32,

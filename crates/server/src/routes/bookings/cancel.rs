@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use boxoffice_core::command::Action;
 use boxoffice_core::commands::Cancel;
@@ -10,12 +10,13 @@ use boxoffice_core::ids::BookingId;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::act;
+use super::{BookingBody, act};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::idempotency::IdempotencyKey;
 use crate::ids::booking_id;
 use crate::input::Input;
+use crate::path::Path;
 use crate::problem::Problem;
 
 /// A booking is given back.
@@ -24,6 +25,7 @@ use crate::problem::Problem;
 pub(crate) struct Cancellation {
     /// In the caller's words; kept in the journal.
     #[serde(default)]
+    #[schema(min_length = 1, max_length = 500, pattern = "^[^\\u0000-\\u001F\\u007F-\\u009F]+$")]
     reason: Option<String>,
 }
 
@@ -33,6 +35,26 @@ impl Cancellation {
     }
 }
 
+/// Cancels a booking: its units are free at once.
+///
+/// A cancelled booking stays cancelled, and the answer is the same.
+#[utoipa::path(
+    post,
+    path = "/v1/bookings/{id}/cancel",
+    tag = "bookings",
+    operation_id = "cancel_booking",
+    params(
+        ("id" = String, Path, description = "The booking.", format = Uuid, example = "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b5a"),
+        Caller,
+        IdempotencyKey,
+    ),
+    request_body(content = Cancellation, example = json!({ "reason": "changed their mind" })),
+    responses(
+        (status = 200, description = "The booking.", body = BookingBody),
+        (status = 404, description = "`BOOKING_NOT_FOUND`"),
+        (status = 409, description = "`NOT_CANCELLABLE`"),
+    ),
+)]
 pub(crate) async fn cancel(
     State(app): State<Arc<App>>,
     caller: Caller,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use boxoffice_core::command::Action;
 use boxoffice_core::commands::Confirm;
@@ -11,12 +11,13 @@ use boxoffice_core::rules::LatePayment;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::act;
+use super::{BookingBody, act};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::idempotency::IdempotencyKey;
 use crate::ids::booking_id;
 use crate::input::Input;
+use crate::path::Path;
 use crate::problem::Problem;
 
 /// A hold is paid.
@@ -25,6 +26,7 @@ use crate::problem::Problem;
 pub(crate) struct Payment {
     /// Of the payment, in the words of whoever took it.
     #[serde(default)]
+    #[schema(min_length = 1, max_length = 500, pattern = "^[^\\u0000-\\u001F\\u007F-\\u009F]+$")]
     payment_reference: Option<String>,
     /// What to do if the hold is over; otherwise the rule `late_payment` decides.
     #[serde(default)]
@@ -72,6 +74,27 @@ impl Payment {
     }
 }
 
+/// Confirms a hold: it is paid.
+///
+/// Confirming a live hold always succeeds. Again with the same reference, the answer is the same booking.
+#[utoipa::path(
+    post,
+    path = "/v1/bookings/{id}/confirm",
+    tag = "bookings",
+    operation_id = "confirm_booking",
+    params(
+        ("id" = String, Path, description = "The booking.", format = Uuid, example = "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b5a"),
+        Caller,
+        IdempotencyKey,
+    ),
+    request_body(content = Payment, example = json!({ "payment_reference": "pi_3Nq8", "if_expired": "same_units" })),
+    responses(
+        (status = 200, description = "The booking.", body = BookingBody),
+        (status = 404, description = "`BOOKING_NOT_FOUND`"),
+        (status = 409, description = "`ALREADY_CONFIRMED`, `NOT_CONFIRMABLE`; for a late payment, the refusals of a new booking"),
+        (status = 410, description = "`HOLD_EXPIRED`"),
+    ),
+)]
 pub(crate) async fn confirm(
     State(app): State<Arc<App>>,
     caller: Caller,

@@ -24,7 +24,7 @@ use crate::idempotency::IdempotencyKey;
 use crate::ids::{find_inventory, inventory_not_found};
 use crate::input::{Input, Object};
 use crate::outer::json;
-use crate::problem::Problem;
+use crate::problem::{Problem, ProblemBody};
 use crate::submit::{Asked, Granted};
 
 /// Who wants what.
@@ -35,7 +35,7 @@ pub(crate) struct NewBooking {
     #[serde(default)]
     pub(crate) id: Option<Uuid>,
     /// The caller's reference for whoever books.
-    #[schema(min_length = 1, max_length = 200)]
+    #[schema(min_length = 1, max_length = 200, pattern = "^[^\\u0000-\\u001F\\u007F-\\u009F]+$")]
     pub(crate) customer: String,
     /// How to reach them. Kept apart, encrypted, erasable.
     #[serde(default)]
@@ -60,6 +60,7 @@ pub(crate) struct NewBooking {
     #[serde(default)]
     pub(crate) r#box: Option<String>,
     #[serde(default)]
+    #[schema(minimum = 1, maximum = 1000)]
     pub(crate) quantity: Option<u32>,
     #[serde(default)]
     #[schema(minimum = 1, maximum = 86400)]
@@ -86,8 +87,9 @@ pub(crate) struct SeatsInSection {
 /// The best seats that are left.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = BestAvailable)]
 pub(crate) struct Best {
-    #[schema(minimum = 1)]
+    #[schema(minimum = 1, maximum = 1000)]
     quantity: u32,
     /// Anywhere, if nothing is said.
     #[serde(default)]
@@ -112,13 +114,139 @@ pub(crate) enum Adjacent {
 #[serde(deny_unknown_fields)]
 pub(crate) struct PlacesInArea {
     name: String,
-    #[schema(minimum = 1)]
+    #[schema(minimum = 1, maximum = 1000)]
     quantity: u32,
 }
 
 /// The fingerprint of every booking names this; the inventory is told by where the key is kept.
 pub(crate) const OPERATION: &str = "book";
 
+/// Books: everything that is asked for, or nothing.
+///
+/// The booking is on hold until it is confirmed, cancelled or expires; with `confirm: true` it is sold at once. `hold_token` is a
+/// secret that is shown only here.
+#[utoipa::path(
+    post,
+    path = "/v1/bookings",
+    tag = "bookings",
+    operation_id = "create_booking",
+    params(
+        IdempotencyKey,
+    ),
+    request_body(
+        content = NewBooking,
+        examples(
+            ("seats" = (summary = "Seats by name", value = json!({
+                "customer": "user-42",
+                "contact": { "email": "a@example.com" },
+                "event": "gala",
+                "seats": [{ "section": "A-1", "ids": ["1-1", "1-2"] }],
+            }))),
+            ("best_available" = (summary = "The best that are left", value = json!({
+                "customer": "user-42",
+                "event": "gala",
+                "best_available": { "quantity": 4, "section": "A", "adjacent": "preferred" },
+            }))),
+            ("areas" = (summary = "Places in a standing area", value = json!({
+                "customer": "user-42",
+                "event": "gala",
+                "areas": [{ "name": "standing", "quantity": 2 }],
+            }))),
+            ("tickets" = (summary = "A slot, by tickets", value = json!({
+                "customer": "user-42",
+                "schedule": "museum",
+                "slot": "2027-12-01T18:00",
+                "tickets": ["TKT-2025-ABC123"],
+            }))),
+            ("places" = (summary = "A slot, by number of places", value = json!({
+                "customer": "user-42",
+                "schedule": "museum",
+                "slot": "2027-12-01T18:00",
+                "quantity": 3,
+            }))),
+            ("box" = (summary = "A box", value = json!({
+                "customer": "user-42",
+                "shop": "bakery",
+                "box": "evening",
+                "quantity": 1,
+            }))),
+        )
+    ),
+    responses(
+        (
+            status = 201,
+            description = "The booking.",
+            body = BookingBody,
+            links(
+                ("show" = (operation_id = "show_booking", parameters(("id" = "$response.body#/id")))),
+                ("confirm" = (operation_id = "confirm_booking", parameters(("id" = "$response.body#/id")))),
+                ("extend" = (operation_id = "extend_booking", parameters(("id" = "$response.body#/id")))),
+                ("cancel" = (operation_id = "cancel_booking", parameters(("id" = "$response.body#/id")))),
+                ("move" = (operation_id = "move_booking", parameters(("id" = "$response.body#/id")))),
+                ("redeem" = (operation_id = "redeem_booking", parameters(("id" = "$response.body#/id")))),
+            ),
+            example = json!({
+                "id": "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b5a",
+                "status": "on_hold",
+                "customer": "user-42",
+                "event": "gala",
+                "schedule": null,
+                "shop": null,
+                "seats": [
+                    { "section": "A-1", "seat": "1-1", "price": 3000 },
+                    { "section": "A-1", "seat": "1-2", "price": 3000 },
+                ],
+                "areas": [],
+                "slot": null,
+                "tickets": [],
+                "box": null,
+                "quantity": 2,
+                "total_price": 6000,
+                "currency": "TWD",
+                "adjacent": true,
+                "hold_token": "4q2xw8k7m3n5p9r6",
+                "redeem_code": "7KQ4M2",
+                "created_at": "2026-12-01T09:00:00.000Z",
+                "expires_at": "2026-12-01T09:15:00.000Z",
+                "expires_in_seconds": 900,
+                "confirmed_at": null,
+                "cancelled_at": null,
+                "redeemed_at": null,
+                "payment_reference": null,
+                "metadata": null,
+                "version": 1,
+                "sequence": 42,
+            })
+        ),
+        (status = 404, description = "`EVENT_NOT_FOUND`, `SCHEDULE_NOT_FOUND`, `SHOP_NOT_FOUND`, `SECTION_NOT_FOUND`, \
+                           `SEAT_NOT_FOUND`, `AREA_NOT_FOUND`, `SLOT_NOT_FOUND`, `BOX_NOT_FOUND`"),
+        (
+            status = 409,
+            description = "`SEAT_UNAVAILABLE`, `NOT_ENOUGH_SEATS`, `NOT_ADJACENT`, `ORPHAN_SEAT`, `AREA_FULL`, `SLOT_FULL`, \
+                           `SLOT_CLOSED`, `SLOT_PAST`, `TICKET_NOT_FOUND`, `TICKET_NOT_ACTIVE`, `TICKET_EXPIRED`, \
+                           `TICKET_ALREADY_RESERVED`, `TICKET_ALREADY_USED`, `BOX_UNAVAILABLE`, `INSUFFICIENT_INVENTORY`, \
+                           `PICKUP_WINDOW_CLOSED`, `ACTIVE_RESERVATION_EXISTS`, `CUSTOMER_LIMIT_REACHED`, `SALES_NOT_OPEN`, \
+                           `SALES_CLOSED`, `INVENTORY_CLOSED`, `BOOKING_ID_TAKEN`",
+            body = ProblemBody,
+            content_type = "application/problem+json",
+            example = json!({
+                "type": "/docs#SEAT_UNAVAILABLE",
+                "title": "Seat unavailable",
+                "status": 409,
+                "code": "SEAT_UNAVAILABLE",
+                "detail": "Some of these seats are not free.",
+                "request_id": "0f8fad5bd9cb469fa16570867728950e",
+                "conflicts": [{ "section": "A-1", "seat": "1-1", "reason": "sold" }],
+                "alternatives": [{
+                    "seats": [{ "section": "A-1", "seat": "1-3" }],
+                    "adjacent": true,
+                    "total_price": 3000,
+                }],
+                "sequence": 42,
+            })
+        ),
+    ),
+)]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
     caller: Caller,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use boxoffice_core::command::Action;
 use boxoffice_core::commands::Extend;
@@ -10,12 +10,13 @@ use boxoffice_core::ids::BookingId;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::act;
+use super::{BookingBody, act};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::idempotency::IdempotencyKey;
 use crate::ids::booking_id;
 use crate::input::Input;
+use crate::path::Path;
 use crate::problem::Problem;
 
 /// A hold is to last longer.
@@ -33,6 +34,27 @@ impl Extension {
     }
 }
 
+/// Lets a hold last longer, counted from now.
+///
+/// Never shorter than it was, never longer than `max_hold_seconds` after its creation.
+#[utoipa::path(
+    post,
+    path = "/v1/bookings/{id}/extend",
+    tag = "bookings",
+    operation_id = "extend_booking",
+    params(
+        ("id" = String, Path, description = "The booking.", format = Uuid, example = "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b5a"),
+        Caller,
+        IdempotencyKey,
+    ),
+    request_body(content = Extension, example = json!({ "seconds": 600 })),
+    responses(
+        (status = 200, description = "The booking.", body = BookingBody),
+        (status = 404, description = "`BOOKING_NOT_FOUND`"),
+        (status = 409, description = "`HOLD_LIMIT_REACHED`, `NOT_EXTENDABLE`"),
+        (status = 410, description = "`HOLD_EXPIRED`"),
+    ),
+)]
 pub(crate) async fn extend(
     State(app): State<Arc<App>>,
     caller: Caller,

@@ -31,6 +31,7 @@ pub(crate) struct Wanted {
     shop: Option<String>,
     #[param(inline)]
     status: Option<BookingStatus>,
+    #[param(minimum = 1, maximum = 500)]
     limit: Option<usize>,
     cursor: Option<String>,
 }
@@ -42,6 +43,22 @@ type Place = (Timestamp, InventoryNumber, usize);
 const LOOKED_AT_MAX: usize = 100_000;
 const READ_AT_ONCE: usize = 500;
 
+/// Lists bookings, the newest first.
+///
+/// A `seller` sees those it created. Not for `public`.
+#[utoipa::path(
+    get,
+    path = "/v1/bookings",
+    tag = "bookings",
+    operation_id = "list_bookings",
+    params(
+        Wanted,
+    ),
+    responses(
+        (status = 200, description = "A page of bookings.", body = Page<BookingBody<'static>>),
+        (status = 404, description = "`EVENT_NOT_FOUND`, `SCHEDULE_NOT_FOUND`, `SHOP_NOT_FOUND`"),
+    ),
+)]
 pub(crate) async fn list(
     State(app): State<Arc<App>>,
     caller: Caller,

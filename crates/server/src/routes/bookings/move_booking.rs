@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use boxoffice_core::command::Action;
 use boxoffice_core::commands::{Destination, Move};
@@ -10,18 +10,20 @@ use boxoffice_core::ids::BookingId;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::act;
 use super::create::{Best, SeatsInSection, named, parse_slot};
+use super::{BookingBody, act};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::idempotency::IdempotencyKey;
 use crate::ids::booking_id;
 use crate::input::Input;
+use crate::path::Path;
 use crate::problem::Problem;
 
 /// A booking goes elsewhere: exactly one of the three.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = Destination)]
 pub(crate) struct Target {
     #[serde(default)]
     slot: Option<String>,
@@ -43,6 +45,26 @@ impl Target {
     }
 }
 
+/// Moves a booking to other units, as many as it has.
+///
+/// Old and new are swapped in one step, or nothing changes. `price_difference` says what is to be paid or given back.
+#[utoipa::path(
+    post,
+    path = "/v1/bookings/{id}/move",
+    tag = "bookings",
+    operation_id = "move_booking",
+    params(
+        ("id" = String, Path, description = "The booking.", format = Uuid, example = "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b5a"),
+        Caller,
+        IdempotencyKey,
+    ),
+    request_body(content = Target, example = json!({ "best_available": { "quantity": 2 } })),
+    responses(
+        (status = 200, description = "The booking.", body = BookingBody),
+        (status = 404, description = "`BOOKING_NOT_FOUND`, `SECTION_NOT_FOUND`, `SEAT_NOT_FOUND`, `SLOT_NOT_FOUND`"),
+        (status = 409, description = "`NOT_MOVABLE`, `NEW_SLOT_FULL`, `SEAT_UNAVAILABLE`, and the other refusals of a new booking"),
+    ),
+)]
 pub(crate) async fn move_booking(
     State(app): State<Arc<App>>,
     caller: Caller,

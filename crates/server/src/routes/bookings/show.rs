@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 
@@ -11,8 +11,24 @@ use crate::app::App;
 use crate::caller::{Caller, find_booking};
 use crate::ids::booking_id;
 use crate::outer::json;
+use crate::path::Path;
 use crate::problem::Problem;
 
+/// Shows a booking.
+#[utoipa::path(
+    get,
+    path = "/v1/bookings/{id}",
+    tag = "bookings",
+    operation_id = "show_booking",
+    params(
+        ("id" = String, Path, description = "The booking.", format = Uuid, example = "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b5a"),
+        Caller,
+    ),
+    responses(
+        (status = 200, description = "The booking.", body = BookingBody),
+        (status = 404, description = "`BOOKING_NOT_FOUND`"),
+    ),
+)]
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
     caller: Caller,

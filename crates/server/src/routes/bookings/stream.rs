@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use boxoffice_core::booking::{Booking, Status};
 use boxoffice_core::ids::BookingId;
@@ -15,6 +15,7 @@ use super::{AsOf, BookingBody, kind_of};
 use crate::app::App;
 use crate::caller::{Caller, find_booking};
 use crate::ids::booking_id;
+use crate::path::Path;
 use crate::problem::Problem;
 use crate::stream::{Counted, HEARTBEAT_MESSAGE, event_stream, heartbeat, message};
 
@@ -29,6 +30,23 @@ struct Watcher {
     _counted: Counted,
 }
 
+/// Streams a booking, as server-sent events.
+///
+/// Each message `booking` is the booking as it is then; the first comes at once. Ends after it was cancelled, expired or redeemed.
+#[utoipa::path(
+    get,
+    path = "/v1/bookings/{id}/stream",
+    tag = "bookings",
+    operation_id = "stream_booking",
+    params(
+        ("id" = String, Path, description = "The booking.", format = Uuid, example = "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b5a"),
+        Caller,
+    ),
+    responses(
+        (status = 200, description = "Messages, until the booking ends.", body = String, content_type = "text/event-stream"),
+        (status = 404, description = "`BOOKING_NOT_FOUND`"),
+    ),
+)]
 pub(crate) async fn stream(
     State(app): State<Arc<App>>,
     caller: Caller,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use boxoffice_core::command::Action;
@@ -10,12 +10,14 @@ use boxoffice_core::commands::{BlockSeats, SectionSeats, UnblockSeats};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::body::EventBody;
 use super::{KIND, changed};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::idempotency::IdempotencyKey;
 use crate::ids::find_inventory;
 use crate::input::Input;
+use crate::path::Path;
 use crate::problem::Problem;
 use crate::routes::bookings::create::parse_seats;
 use crate::submit::Asked;
@@ -36,6 +38,25 @@ impl HouseSeats {
     }
 }
 
+/// Takes house seats out of sale.
+///
+/// Only available seats can be blocked. For `admin` and `operator`.
+#[utoipa::path(
+    post,
+    path = "/v1/events/{id}/block",
+    tag = "events",
+    operation_id = "block_seats",
+    params(
+        ("id" = String, Path, description = "The event.", example = "gala"),
+        IdempotencyKey,
+    ),
+    request_body = HouseSeats,
+    responses(
+        (status = 200, description = "The event.", body = EventBody),
+        (status = 404, description = "`EVENT_NOT_FOUND`, `SECTION_NOT_FOUND`, `SEAT_NOT_FOUND`"),
+        (status = 409, description = "`SEAT_UNAVAILABLE`"),
+    ),
+)]
 pub(crate) async fn block(
     State(app): State<Arc<App>>,
     caller: Caller,
@@ -47,6 +68,24 @@ pub(crate) async fn block(
     send(&app, &caller, &key, &id, ("block", &request), action).await
 }
 
+/// Puts house seats on sale.
+///
+/// For `admin` and `operator`.
+#[utoipa::path(
+    post,
+    path = "/v1/events/{id}/unblock",
+    tag = "events",
+    operation_id = "unblock_seats",
+    params(
+        ("id" = String, Path, description = "The event.", example = "gala"),
+        IdempotencyKey,
+    ),
+    request_body = HouseSeats,
+    responses(
+        (status = 200, description = "The event.", body = EventBody),
+        (status = 404, description = "`EVENT_NOT_FOUND`, `SECTION_NOT_FOUND`, `SEAT_NOT_FOUND`"),
+    ),
+)]
 pub(crate) async fn unblock(
     State(app): State<Arc<App>>,
     caller: Caller,

@@ -15,6 +15,7 @@ use crate::time::Moment;
 
 /// An event, and what is left of it.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Event)]
 pub(crate) struct EventBody {
     id: String,
     name: String,
@@ -33,6 +34,7 @@ pub(crate) struct EventBody {
 
 /// What units are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = Stats)]
 pub(crate) struct StatsBody {
     available: u32,
     held: u32,
@@ -43,6 +45,7 @@ pub(crate) struct StatsBody {
 
 /// A section and its subsections.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Section)]
 struct SectionBody {
     name: String,
     price: i64,
@@ -52,6 +55,7 @@ struct SectionBody {
 
 /// A rectangle of seats.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Subsection)]
 struct SubsectionBody {
     number: u16,
     rows: u16,
@@ -62,6 +66,7 @@ struct SubsectionBody {
 
 /// A standing area.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Area)]
 struct AreaBody {
     name: String,
     price: i64,
@@ -71,6 +76,7 @@ struct AreaBody {
 
 /// How fast it went.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Sellout)]
 struct SelloutBody {
     #[schema(value_type = Option<String>, format = DateTime, required)]
     first_sale_at: Option<Moment>,
@@ -216,6 +222,7 @@ impl SubsectionBody {
 
 /// The seats of one subsection: one string a row, `.` available, `h` held, `s` sold, `x` blocked.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = SeatsOfSection)]
 pub(crate) struct SeatsBody<'a> {
     section: &'a str,
     rows: u16,
@@ -227,8 +234,18 @@ pub(crate) struct SeatsBody<'a> {
     seats: Rows<'a>,
 }
 
+/// The seats of one subsection, or of all.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+#[schema(as = Seats)]
+pub(crate) enum SeatsAnswer<'a> {
+    One(SeatsBody<'a>),
+    All(AllSeatsBody<'a>),
+}
+
 /// The seats of all subsections.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = SeatsOfEvent)]
 pub(crate) struct AllSeatsBody<'a> {
     sequence: u64,
     sections: Vec<SeatsBody<'a>>,

@@ -12,6 +12,7 @@ use boxoffice_core::money::Money;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::body::EventBody;
 use super::{KIND, changed};
 use crate::app::App;
 use crate::caller::Caller;
@@ -33,7 +34,12 @@ pub(crate) struct NewEvent {
     #[serde(default)]
     #[schema(pattern = "^[a-z0-9][a-z0-9-]{0,62}$", example = "gala")]
     id: Option<String>,
-    #[schema(min_length = 1, max_length = 200, example = "Summer Gala")]
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = "^[^\\u0000-\\u001F\\u007F-\\u009F]+$",
+        example = "Summer Gala"
+    )]
     name: String,
     #[schema(pattern = "^[A-Z]{3}$", example = "TWD")]
     currency: String,
@@ -55,11 +61,17 @@ pub(crate) struct NewEvent {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct NewSection {
-    #[schema(example = "A")]
+    #[schema(
+        min_length = 1,
+        max_length = 32,
+        pattern = "^[^-\\u0000-\\u001F\\u007F-\\u009F]+$",
+        example = "A"
+    )]
     name: String,
     /// Of one seat, in minor units.
-    #[schema(minimum = 0)]
+    #[schema(minimum = 0, maximum = 1_000_000_000_000_i64)]
     price: i64,
+    #[schema(min_items = 1)]
     subsections: Vec<NewSubsection>,
 }
 
@@ -67,7 +79,7 @@ struct NewSection {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct NewSubsection {
-    #[schema(minimum = 1, example = 1)]
+    #[schema(minimum = 1, maximum = 65535, example = 1)]
     number: u16,
     #[schema(minimum = 1, maximum = 1000, example = 25)]
     rows: u16,
@@ -82,15 +94,60 @@ struct NewSubsection {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct NewArea {
-    #[schema(example = "standing")]
+    #[schema(
+        min_length = 1,
+        max_length = 32,
+        pattern = "^[^\\u0000-\\u001F\\u007F-\\u009F]+$",
+        example = "standing"
+    )]
     name: String,
     /// Of one place, in minor units.
-    #[schema(minimum = 0)]
+    #[schema(minimum = 0, maximum = 1_000_000_000_000_i64)]
     price: i64,
-    #[schema(minimum = 1)]
+    #[schema(minimum = 1, maximum = 1000000)]
     capacity: u32,
 }
 
+/// Creates an event.
+///
+/// For `admin`.
+#[utoipa::path(
+    post,
+    path = "/v1/events",
+    tag = "events",
+    operation_id = "create_event",
+    params(
+        IdempotencyKey,
+    ),
+    request_body(content = NewEvent, example = json!({
+                "id": "gala",
+                "name": "Summer Gala",
+                "currency": "TWD",
+                "starts_at": "2027-12-24T19:00:00Z",
+                "rules": { "hold_ttl_seconds": 900, "max_units_per_booking": 10 },
+                "sections": [{
+                    "name": "A",
+                    "price": 3000,
+                    "subsections": [{ "number": 1, "rows": 25, "cols": 20, "blocked": ["25-20"] }],
+                }],
+                "areas": [{ "name": "standing", "price": 1500, "capacity": 5000 }],
+            })),
+    responses(
+        (
+            status = 201,
+            description = "The event.",
+            body = EventBody,
+            links(
+                ("show" = (operation_id = "show_event", parameters(("id" = "$response.body#/id")))),
+                ("change" = (operation_id = "patch_event", parameters(("id" = "$response.body#/id")))),
+                ("seats" = (operation_id = "list_seats", parameters(("id" = "$response.body#/id")))),
+                ("block" = (operation_id = "block_seats", parameters(("id" = "$response.body#/id")))),
+                ("unblock" = (operation_id = "unblock_seats", parameters(("id" = "$response.body#/id")))),
+            ),
+        ),
+        (status = 409, description = "`ALREADY_EXISTS`"),
+    ),
+)]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
     caller: Caller,

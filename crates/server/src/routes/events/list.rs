@@ -16,6 +16,19 @@ use crate::problem::Problem;
 use crate::query::Query;
 use crate::routes::{PageWanted, inventories};
 
+/// Lists events in the order they were created.
+#[utoipa::path(
+    get,
+    path = "/v1/events",
+    tag = "events",
+    operation_id = "list_events",
+    params(
+        PageWanted,
+    ),
+    responses(
+        (status = 200, description = "A page of events.", body = Page<EventBody>),
+    ),
+)]
 pub(crate) async fn list(
     State(app): State<Arc<App>>,
     caller: Caller,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use boxoffice_core::command::Action;
@@ -12,12 +12,14 @@ use boxoffice_core::money::Money;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::body::EventBody;
 use super::{KIND, changed};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::idempotency::IdempotencyKey;
 use crate::ids::find_inventory;
 use crate::input::Input;
+use crate::path::Path;
 use crate::problem::Problem;
 use crate::rules::{RulesInput, SalesPatch, StatusWord, terms_patch};
 use crate::submit::Asked;
@@ -27,6 +29,7 @@ use crate::submit::Asked;
 #[serde(deny_unknown_fields)]
 pub(crate) struct EventPatch {
     #[serde(default)]
+    #[schema(min_length = 1, max_length = 200, pattern = "^[^\\u0000-\\u001F\\u007F-\\u009F]+$")]
     name: Option<String>,
     #[serde(default)]
     status: Option<StatusWord>,
@@ -46,10 +49,28 @@ pub(crate) struct EventPatch {
 #[serde(deny_unknown_fields)]
 struct NewPrice {
     name: String,
-    #[schema(minimum = 0)]
+    #[schema(minimum = 0, maximum = 1_000_000_000_000_i64)]
     price: i64,
 }
 
+/// Changes an event. What is not named stays.
+///
+/// For `admin`.
+#[utoipa::path(
+    patch,
+    path = "/v1/events/{id}",
+    tag = "events",
+    operation_id = "patch_event",
+    params(
+        ("id" = String, Path, description = "The event.", example = "gala"),
+        IdempotencyKey,
+    ),
+    request_body(content = EventPatch, example = json!({ "status": "closed", "sections": [{ "name": "A", "price": 3200 }] })),
+    responses(
+        (status = 200, description = "The event.", body = EventBody),
+        (status = 404, description = "`EVENT_NOT_FOUND`, `SECTION_NOT_FOUND`, `AREA_NOT_FOUND`"),
+    ),
+)]
 pub(crate) async fn patch(
     State(app): State<Arc<App>>,
     caller: Caller,

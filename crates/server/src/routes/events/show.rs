@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 
@@ -11,8 +11,23 @@ use super::{event_of, find};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::outer::json;
+use crate::path::Path;
 use crate::problem::Problem;
 
+/// Shows an event: its sections and areas, and what is left of them.
+#[utoipa::path(
+    get,
+    path = "/v1/events/{id}",
+    tag = "events",
+    operation_id = "show_event",
+    params(
+        ("id" = String, Path, description = "The event.", example = "gala"),
+    ),
+    responses(
+        (status = 200, description = "The event.", body = EventBody),
+        (status = 404, description = "`EVENT_NOT_FOUND`"),
+    ),
+)]
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
     caller: Caller,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use boxoffice_core::booking::{Booking, Units};
@@ -19,6 +19,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::ids::find_inventory;
 use crate::outer::json;
+use crate::path::Path;
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::time::{Clock, Day};
@@ -28,9 +29,9 @@ use crate::time::{Clock, Day};
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Wanted {
-    #[param(value_type = Option<String>, example = "2026-12-01")]
+    #[param(inline)]
     from: Option<Day>,
-    #[param(value_type = Option<String>, example = "2026-12-31")]
+    #[param(inline)]
     to: Option<Day>,
 }
 
@@ -46,9 +47,7 @@ pub(crate) struct Analytics {
 #[derive(Debug, Serialize, ToSchema)]
 struct SlotUse {
     id: String,
-    #[schema(value_type = String)]
     date: Day,
-    #[schema(value_type = String)]
     start_time: Clock,
     total_capacity: u32,
     booked_count: u32,
@@ -61,14 +60,12 @@ struct SlotUse {
 
 #[derive(Debug, Serialize, ToSchema)]
 struct DayUse {
-    #[schema(value_type = String)]
     date: Day,
     utilization_rate: f64,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 struct StartUse {
-    #[schema(value_type = String)]
     start_time: Clock,
     utilization_rate: f64,
 }
@@ -77,6 +74,23 @@ const VELOCITY_HOURS: i64 = 24;
 const HOUR_MS: i64 = 3_600_000;
 const READ_AT_ONCE: usize = 1_000;
 
+/// Shows how well slots are used: by slot, by day and by time of day.
+///
+/// For `admin` and `operator`.
+#[utoipa::path(
+    get,
+    path = "/v1/schedules/{id}/analytics",
+    tag = "schedules",
+    operation_id = "schedule_analytics",
+    params(
+        ("id" = String, Path, description = "The schedule.", example = "museum"),
+        Wanted,
+    ),
+    responses(
+        (status = 200, description = "Rates in percent.", body = Analytics),
+        (status = 404, description = "`SCHEDULE_NOT_FOUND`"),
+    ),
+)]
 pub(crate) async fn analytics(
     State(app): State<Arc<App>>,
     caller: Caller,

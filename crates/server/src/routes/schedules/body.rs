@@ -11,6 +11,7 @@ use crate::time::{Clock, Day, Moment};
 
 /// A schedule, without its slots.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Schedule)]
 pub(crate) struct ScheduleBody {
     id: String,
     name: String,
@@ -22,7 +23,6 @@ pub(crate) struct ScheduleBody {
     windows: Vec<WindowBody>,
     days: u16,
     weekdays: Vec<u8>,
-    #[schema(value_type = Vec<String>)]
     closed_dates: Vec<Day>,
     keep_past_days: u16,
     sequence: u64,
@@ -30,10 +30,9 @@ pub(crate) struct ScheduleBody {
 
 /// One slot of every day.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Window)]
 struct WindowBody {
-    #[schema(value_type = String, example = "09:00")]
     start: Clock,
-    #[schema(value_type = String, example = "12:00")]
     end: Clock,
     capacity: u32,
     price: i64,
@@ -67,14 +66,12 @@ impl ScheduleBody {
 
 /// A slot, and what is left of it.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Slot)]
 pub(crate) struct SlotBody {
     #[schema(example = "2026-12-01T09:00")]
     id: String,
-    #[schema(value_type = String, example = "2026-12-01")]
     date: Day,
-    #[schema(value_type = String, example = "09:00")]
     start_time: Clock,
-    #[schema(value_type = String, example = "12:00")]
     end_time: Clock,
     #[schema(value_type = String, format = DateTime)]
     starts_at: Moment,
@@ -95,6 +92,7 @@ pub(crate) struct SlotBody {
 /// What a slot is, whatever the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[schema(as = SlotStatus)]
 enum SlotStatusWord {
     Active,
     Full,
@@ -104,6 +102,7 @@ enum SlotStatusWord {
 /// What to tell somebody who looks for a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[schema(as = SlotAvailability)]
 enum AvailabilityWord {
     Available,
     Limited,

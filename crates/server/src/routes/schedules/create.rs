@@ -14,6 +14,7 @@ use boxoffice_core::time::Date;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::body::ScheduleBody;
 use super::{KIND, changed};
 use crate::app::App;
 use crate::caller::Caller;
@@ -34,7 +35,12 @@ pub(crate) struct NewSchedule {
     #[serde(default)]
     #[schema(pattern = "^[a-z0-9][a-z0-9-]{0,62}$", example = "museum")]
     id: Option<String>,
-    #[schema(min_length = 1, max_length = 200, example = "Museum")]
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = "^[^\\u0000-\\u001F\\u007F-\\u009F]+$",
+        example = "Museum"
+    )]
     name: String,
     /// An IANA name.
     #[schema(example = "Asia/Taipei")]
@@ -46,6 +52,7 @@ pub(crate) struct NewSchedule {
     #[serde(default)]
     rules: Option<RulesInput>,
     /// The slots of a day.
+    #[schema(max_items = 96)]
     windows: Vec<NewWindow>,
     /// How many days ahead, today included; 90 if nothing is said.
     #[serde(default)]
@@ -55,7 +62,6 @@ pub(crate) struct NewSchedule {
     #[serde(default)]
     weekdays: Option<Vec<u8>>,
     #[serde(default)]
-    #[schema(value_type = Option<Vec<String>>)]
     closed_dates: Option<Vec<Day>>,
     /// How long past slots that nobody booked are kept; 7 if nothing is said.
     #[serde(default)]
@@ -67,21 +73,57 @@ pub(crate) struct NewSchedule {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewWindow {
-    #[schema(value_type = String, example = "09:00")]
     start: Clock,
-    #[schema(value_type = String, example = "12:00")]
     end: Clock,
-    #[schema(minimum = 1)]
+    #[schema(minimum = 1, maximum = 1000000)]
     capacity: u32,
     /// Of one place, in minor units; nothing if nothing is said.
     #[serde(default)]
-    #[schema(minimum = 0)]
+    #[schema(minimum = 0, maximum = 1_000_000_000_000_i64)]
     price: i64,
 }
 
 const DAYS_DEFAULT: u16 = 90;
 const KEEP_PAST_DAYS_DEFAULT: u16 = 7;
 
+/// Creates a schedule and the slots of its first days.
+///
+/// From then on the window rolls by itself every day. For `admin`.
+#[utoipa::path(
+    post,
+    path = "/v1/schedules",
+    tag = "schedules",
+    operation_id = "create_schedule",
+    params(
+        IdempotencyKey,
+    ),
+    request_body(content = NewSchedule, example = json!({
+                "id": "museum",
+                "name": "Museum",
+                "timezone": "Asia/Taipei",
+                "currency": "TWD",
+                "windows": [{ "start": "09:00", "end": "12:00", "capacity": 200, "price": 0 }],
+                "days": 90,
+                "closed_dates": ["2027-01-01"],
+                "rules": { "tickets": "any" },
+            })),
+    responses(
+        (
+            status = 201,
+            description = "The schedule.",
+            body = ScheduleBody,
+            links(
+                ("show" = (operation_id = "show_schedule", parameters(("id" = "$response.body#/id")))),
+                ("change" = (operation_id = "patch_schedule", parameters(("id" = "$response.body#/id")))),
+                ("slots" = (operation_id = "list_slots", parameters(("id" = "$response.body#/id")))),
+                ("add_slot" = (operation_id = "add_slot", parameters(("id" = "$response.body#/id")))),
+                ("import_tickets" = (operation_id = "import_tickets", parameters(("id" = "$response.body#/id")))),
+                ("analytics" = (operation_id = "schedule_analytics", parameters(("id" = "$response.body#/id")))),
+            ),
+        ),
+        (status = 409, description = "`ALREADY_EXISTS`"),
+    ),
+)]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
     caller: Caller,

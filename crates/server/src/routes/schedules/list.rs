@@ -16,6 +16,19 @@ use crate::problem::Problem;
 use crate::query::Query;
 use crate::routes::{PageWanted, inventories};
 
+/// Lists schedules in the order they were created.
+#[utoipa::path(
+    get,
+    path = "/v1/schedules",
+    tag = "schedules",
+    operation_id = "list_schedules",
+    params(
+        PageWanted,
+    ),
+    responses(
+        (status = 200, description = "A page of schedules.", body = Page<ScheduleBody>),
+    ),
+)]
 pub(crate) async fn list(
     State(app): State<Arc<App>>,
     caller: Caller,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use boxoffice_core::command::Action;
@@ -10,6 +10,7 @@ use boxoffice_core::commands::{PatchSchedule, PatternPatch};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::body::ScheduleBody;
 use super::create::{NewWindow, dates};
 use super::{KIND, changed};
 use crate::app::App;
@@ -17,6 +18,7 @@ use crate::caller::Caller;
 use crate::idempotency::IdempotencyKey;
 use crate::ids::find_inventory;
 use crate::input::Input;
+use crate::path::Path;
 use crate::problem::Problem;
 use crate::rules::{RulesInput, SalesPatch, StatusWord, terms_patch};
 use crate::submit::Asked;
@@ -27,6 +29,7 @@ use crate::time::Day;
 #[serde(deny_unknown_fields)]
 pub(crate) struct SchedulePatch {
     #[serde(default)]
+    #[schema(min_length = 1, max_length = 200, pattern = "^[^\\u0000-\\u001F\\u007F-\\u009F]+$")]
     name: Option<String>,
     #[serde(default)]
     status: Option<StatusWord>,
@@ -35,18 +38,39 @@ pub(crate) struct SchedulePatch {
     #[serde(default)]
     rules: Option<RulesInput>,
     #[serde(default)]
+    #[schema(max_items = 96)]
     windows: Option<Vec<NewWindow>>,
     #[serde(default)]
+    #[schema(minimum = 1, maximum = 730)]
     days: Option<u16>,
+    /// Monday is 1.
     #[serde(default)]
     weekdays: Option<Vec<u8>>,
     #[serde(default)]
-    #[schema(value_type = Option<Vec<String>>)]
     closed_dates: Option<Vec<Day>>,
     #[serde(default)]
+    #[schema(minimum = 0, maximum = 730)]
     keep_past_days: Option<u16>,
 }
 
+/// Changes a schedule. What is not named stays.
+///
+/// A new pattern replaces slots that nobody booked and closes booked ones that it no longer has. For `admin`.
+#[utoipa::path(
+    patch,
+    path = "/v1/schedules/{id}",
+    tag = "schedules",
+    operation_id = "patch_schedule",
+    params(
+        ("id" = String, Path, description = "The schedule.", example = "museum"),
+        IdempotencyKey,
+    ),
+    request_body(content = SchedulePatch, example = json!({ "days": 120 })),
+    responses(
+        (status = 200, description = "The schedule.", body = ScheduleBody),
+        (status = 404, description = "`SCHEDULE_NOT_FOUND`"),
+    ),
+)]
 pub(crate) async fn patch(
     State(app): State<Arc<App>>,
     caller: Caller,

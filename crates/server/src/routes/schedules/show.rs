@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 
@@ -11,8 +11,23 @@ use super::{find, schedule_of};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::outer::json;
+use crate::path::Path;
 use crate::problem::Problem;
 
+/// Shows a schedule, without its slots.
+#[utoipa::path(
+    get,
+    path = "/v1/schedules/{id}",
+    tag = "schedules",
+    operation_id = "show_schedule",
+    params(
+        ("id" = String, Path, description = "The schedule.", example = "museum"),
+    ),
+    responses(
+        (status = 200, description = "The schedule.", body = ScheduleBody),
+        (status = 404, description = "`SCHEDULE_NOT_FOUND`"),
+    ),
+)]
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
     caller: Caller,

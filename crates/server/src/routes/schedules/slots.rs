@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use boxoffice_core::command::Action;
@@ -24,6 +24,7 @@ use crate::ids::find_inventory;
 use crate::input::Input;
 use crate::outer::json;
 use crate::page::{self, Page};
+use crate::path::Path;
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::routes::bookings::create::parse_slot;
@@ -35,10 +36,11 @@ use crate::time::{Clock, Day};
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Wanted {
-    #[param(value_type = Option<String>, example = "2026-12-01")]
+    #[param(inline)]
     pub(super) from: Option<Day>,
-    #[param(value_type = Option<String>, example = "2026-12-31")]
+    #[param(inline)]
     pub(super) to: Option<Day>,
+    #[param(minimum = 1, maximum = 500)]
     limit: Option<usize>,
     cursor: Option<String>,
 }
@@ -57,6 +59,23 @@ pub(super) fn between(
     Ok(schedule.slots.range(first..=last).map(|(id, slot)| (*id, slot)))
 }
 
+/// Lists slots in order of time, and what is left of them.
+///
+/// A range with both ends named is answered whole unless `limit` is given.
+#[utoipa::path(
+    get,
+    path = "/v1/schedules/{id}/slots",
+    tag = "schedules",
+    operation_id = "list_slots",
+    params(
+        ("id" = String, Path, description = "The schedule.", example = "museum"),
+        Wanted,
+    ),
+    responses(
+        (status = 200, description = "A page of slots.", body = Page<SlotBody>),
+        (status = 404, description = "`SCHEDULE_NOT_FOUND`"),
+    ),
+)]
 pub(crate) async fn list(
     State(app): State<Arc<App>>,
     caller: Caller,
@@ -90,19 +109,43 @@ pub(crate) async fn list(
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewSlot {
-    #[schema(value_type = String, example = "2026-12-01")]
     date: Day,
-    #[schema(value_type = String, example = "18:00")]
     start: Clock,
-    #[schema(value_type = String, example = "20:00")]
     end: Clock,
-    #[schema(minimum = 1)]
+    #[schema(minimum = 1, maximum = 1000000)]
     capacity: u32,
     #[serde(default)]
-    #[schema(minimum = 0)]
+    #[schema(minimum = 0, maximum = 1_000_000_000_000_i64)]
     price: Option<i64>,
 }
 
+/// Adds a slot beside those that the pattern makes.
+///
+/// For `admin` and `operator`.
+#[utoipa::path(
+    post,
+    path = "/v1/schedules/{id}/slots",
+    tag = "schedules",
+    operation_id = "add_slot",
+    params(
+        ("id" = String, Path, description = "The schedule.", example = "museum"),
+        IdempotencyKey,
+    ),
+    request_body(content = NewSlot, example = json!({ "date": "2027-12-01", "start": "20:00", "end": "21:00", "capacity": 20 })),
+    responses(
+        (
+            status = 201,
+            description = "The slot.",
+            body = SlotBody,
+            links(
+                ("change" = (operation_id = "patch_slot", parameters(("id" = "$request.path.id"), ("slot" = "$response.body#/id")))),
+                ("delete" = (operation_id = "delete_slot", parameters(("id" = "$request.path.id"), ("slot" = "$response.body#/id")))),
+            ),
+        ),
+        (status = 404, description = "`SCHEDULE_NOT_FOUND`"),
+        (status = 409, description = "`SLOT_ALREADY_EXISTS`, `CANNOT_CREATE_PAST_SLOT`"),
+    ),
+)]
 pub(crate) async fn add(
     State(app): State<Arc<App>>,
     caller: Caller,
@@ -128,18 +171,39 @@ pub(crate) struct SlotPatch {
     #[serde(default)]
     status: Option<SlotWord>,
     #[serde(default)]
-    #[schema(minimum = 1)]
+    #[schema(minimum = 1, maximum = 1000000)]
     total_capacity: Option<u32>,
 }
 
 /// Whether the operator lets a slot or box sell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[schema(as = OpenOrClosed)]
 pub(crate) enum SlotWord {
     Active,
     Closed,
 }
 
+/// Closes or opens a slot, or changes its capacity.
+///
+/// For `admin` and `operator`.
+#[utoipa::path(
+    patch,
+    path = "/v1/schedules/{id}/slots/{slot}",
+    tag = "schedules",
+    operation_id = "patch_slot",
+    params(
+        ("id" = String, Path, description = "The schedule.", example = "museum"),
+        ("slot" = String, Path, description = "The slot.", example = "2027-12-01T18:00"),
+        IdempotencyKey,
+    ),
+    request_body(content = SlotPatch, example = json!({ "status": "CLOSED" })),
+    responses(
+        (status = 200, description = "The slot.", body = SlotBody),
+        (status = 404, description = "`SCHEDULE_NOT_FOUND`, `SLOT_NOT_FOUND`"),
+        (status = 409, description = "`CAPACITY_BELOW_BOOKED_COUNT`"),
+    ),
+)]
 pub(crate) async fn patch(
     State(app): State<Arc<App>>,
     caller: Caller,
@@ -155,6 +219,25 @@ pub(crate) async fn patch(
     Ok(answered(StatusCode::OK, &granted))
 }
 
+/// Removes a slot in which nothing is booked.
+///
+/// For `admin` and `operator`.
+#[utoipa::path(
+    delete,
+    path = "/v1/schedules/{id}/slots/{slot}",
+    tag = "schedules",
+    operation_id = "delete_slot",
+    params(
+        ("id" = String, Path, description = "The schedule.", example = "museum"),
+        ("slot" = String, Path, description = "The slot.", example = "2027-12-01T18:00"),
+        IdempotencyKey,
+    ),
+    responses(
+        (status = 204, description = "It is gone."),
+        (status = 404, description = "`SCHEDULE_NOT_FOUND`, `SLOT_NOT_FOUND`"),
+        (status = 409, description = "`SLOT_HAS_BOOKINGS`"),
+    ),
+)]
 pub(crate) async fn delete(
     State(app): State<Arc<App>>,
     caller: Caller,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use boxoffice_core::command::Action;
@@ -19,6 +19,7 @@ use crate::idempotency::IdempotencyKey;
 use crate::ids::find_inventory;
 use crate::input::LargeInput;
 use crate::outer::json;
+use crate::path::Path;
 use crate::problem::Problem;
 use crate::submit::Asked;
 use crate::time::Moment;
@@ -26,6 +27,7 @@ use crate::time::Moment;
 /// Tickets to be added or updated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = TicketImport)]
 pub(crate) struct Import {
     tickets: Vec<NewTicket>,
 }
@@ -34,7 +36,12 @@ pub(crate) struct Import {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct NewTicket {
-    #[schema(min_length = 1, max_length = 100, example = "TKT-2025-ABC123")]
+    #[schema(
+        min_length = 1,
+        max_length = 100,
+        pattern = "^[^\\u0000-\\u001F\\u007F-\\u009F]+$",
+        example = "TKT-2025-ABC123"
+    )]
     id: String,
     status: TicketWord,
     /// Until when it may book.
@@ -46,6 +53,7 @@ struct NewTicket {
 /// Whether a ticket may book.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = TicketStatus)]
 enum TicketWord {
     Active,
     Inactive,
@@ -53,12 +61,31 @@ enum TicketWord {
 
 /// What became of an import.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = TicketImported)]
 pub(crate) struct Imported {
     added: u32,
     updated: u32,
     sequence: u64,
 }
 
+/// Adds or updates tickets.
+///
+/// With the rule `tickets: registered` only these may book. For `admin` and `operator`.
+#[utoipa::path(
+    put,
+    path = "/v1/schedules/{id}/tickets",
+    tag = "schedules",
+    operation_id = "import_tickets",
+    params(
+        ("id" = String, Path, description = "The schedule.", example = "museum"),
+        IdempotencyKey,
+    ),
+    request_body(content = Import, example = json!({ "tickets": [{ "id": "TKT-2025-ABC123", "status": "active" }] })),
+    responses(
+        (status = 200, description = "How many were new.", body = Imported),
+        (status = 404, description = "`SCHEDULE_NOT_FOUND`"),
+    ),
+)]
 pub(crate) async fn import(
     State(app): State<Arc<App>>,
     caller: Caller,

@@ -13,6 +13,7 @@ use crate::time::Moment;
 
 /// A merchant, without the boxes.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Shop)]
 pub(crate) struct ShopBody {
     id: String,
     name: String,
@@ -42,6 +43,7 @@ impl ShopBody {
 /// When a box can be collected.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = Pickup)]
 pub(crate) struct PickupBody {
     #[schema(value_type = String, format = DateTime)]
     starts_at: Moment,
@@ -52,10 +54,11 @@ pub(crate) struct PickupBody {
 /// From a moment on, a box costs this.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = PriceStep)]
 pub(crate) struct StepBody {
     #[schema(value_type = String, format = DateTime)]
     at: Moment,
-    #[schema(minimum = 0)]
+    #[schema(minimum = 0, maximum = 1_000_000_000_000_i64)]
     price: i64,
 }
 
@@ -81,6 +84,7 @@ impl StepBody {
 
 /// A box, and what is left of it.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Box)]
 pub(crate) struct BoxBody {
     id: String,
     name: String,
@@ -102,6 +106,7 @@ pub(crate) struct BoxBody {
 /// What a box is at the moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[schema(as = BoxStatus)]
 enum BoxStatusWord {
     Active,
     SoldOut,

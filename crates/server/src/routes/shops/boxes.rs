@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use boxoffice_core::command::Action;
@@ -21,12 +21,28 @@ use crate::ids::{MADE_ID_CHARACTERS, find_inventory, readable};
 use crate::input::{Input, nullable};
 use crate::outer::json;
 use crate::page::{self, Page};
+use crate::path::Path;
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::routes::PageWanted;
 use crate::routes::schedules::slots::SlotWord;
 use crate::submit::{Asked, Granted};
 
+/// Lists the boxes of a shop, and what is left of them.
+#[utoipa::path(
+    get,
+    path = "/v1/shops/{id}/boxes",
+    tag = "shops",
+    operation_id = "list_boxes",
+    params(
+        ("id" = String, Path, description = "The shop.", example = "bakery"),
+        PageWanted,
+    ),
+    responses(
+        (status = 200, description = "A page of boxes.", body = Page<BoxBody>),
+        (status = 404, description = "`SHOP_NOT_FOUND`"),
+    ),
+)]
 pub(crate) async fn list(
     State(app): State<Arc<App>>,
     caller: Caller,
@@ -56,12 +72,12 @@ pub(crate) struct NewBox {
     #[serde(default)]
     #[schema(pattern = "^[a-z0-9][a-z0-9-]{0,62}$", example = "evening")]
     id: Option<String>,
-    #[schema(min_length = 1, max_length = 200)]
+    #[schema(min_length = 1, max_length = 200, pattern = "^[^\\u0000-\\u001F\\u007F-\\u009F]+$")]
     name: String,
-    #[schema(minimum = 1)]
+    #[schema(minimum = 1, maximum = 1000000)]
     quantity: u32,
     /// Before the first step of the curve.
-    #[schema(minimum = 0)]
+    #[schema(minimum = 0, maximum = 1_000_000_000_000_i64)]
     price: i64,
     #[serde(default)]
     pickup: Option<PickupBody>,
@@ -70,6 +86,39 @@ pub(crate) struct NewBox {
     price_curve: Option<Vec<StepBody>>,
 }
 
+/// Adds a box.
+///
+/// The price of a booking is the curve's at the moment of the hold, and stays. For `admin` and `operator`.
+#[utoipa::path(
+    post,
+    path = "/v1/shops/{id}/boxes",
+    tag = "shops",
+    operation_id = "add_box",
+    params(
+        ("id" = String, Path, description = "The shop.", example = "bakery"),
+        IdempotencyKey,
+    ),
+    request_body(content = NewBox, example = json!({
+                "id": "evening",
+                "name": "Evening box",
+                "quantity": 12,
+                "price": 500,
+                "pickup": { "starts_at": "2027-12-24T17:00:00Z", "ends_at": "2027-12-24T19:00:00Z" },
+                "price_curve": [{ "at": "2027-12-24T18:00:00Z", "price": 250 }],
+            })),
+    responses(
+        (
+            status = 201,
+            description = "The box.",
+            body = BoxBody,
+            links(
+                ("change" = (operation_id = "patch_box", parameters(("id" = "$request.path.id"), ("box" = "$response.body#/id")))),
+            ),
+        ),
+        (status = 404, description = "`SHOP_NOT_FOUND`"),
+        (status = 409, description = "`ALREADY_EXISTS`"),
+    ),
+)]
 pub(crate) async fn add(
     State(app): State<Arc<App>>,
     caller: Caller,
@@ -101,8 +150,10 @@ pub(crate) struct BoxPatch {
     #[serde(default)]
     status: Option<SlotWord>,
     #[serde(default)]
+    #[schema(minimum = 1, maximum = 1000000)]
     quantity: Option<u32>,
     #[serde(default)]
+    #[schema(minimum = 0, maximum = 1_000_000_000_000_i64)]
     price: Option<i64>,
     /// `null`: any time.
     #[serde(default, deserialize_with = "nullable")]
@@ -112,6 +163,26 @@ pub(crate) struct BoxPatch {
     price_curve: Option<Vec<StepBody>>,
 }
 
+/// Changes a box. What is not named stays.
+///
+/// For `admin` and `operator`.
+#[utoipa::path(
+    patch,
+    path = "/v1/shops/{id}/boxes/{box}",
+    tag = "shops",
+    operation_id = "patch_box",
+    params(
+        ("id" = String, Path, description = "The shop.", example = "bakery"),
+        ("box" = String, Path, description = "The box.", example = "evening"),
+        IdempotencyKey,
+    ),
+    request_body(content = BoxPatch, example = json!({ "quantity": 15 })),
+    responses(
+        (status = 200, description = "The box.", body = BoxBody),
+        (status = 404, description = "`SHOP_NOT_FOUND`, `BOX_NOT_FOUND`"),
+        (status = 409, description = "`CAPACITY_BELOW_BOOKED_COUNT`"),
+    ),
+)]
 pub(crate) async fn patch(
     State(app): State<Arc<App>>,
     caller: Caller,

@@ -10,6 +10,7 @@ use boxoffice_core::commands::CreateShop;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::body::ShopBody;
 use super::{KIND, changed};
 use crate::app::App;
 use crate::caller::Caller;
@@ -29,7 +30,12 @@ pub(crate) struct NewShop {
     #[serde(default)]
     #[schema(pattern = "^[a-z0-9][a-z0-9-]{0,62}$", example = "bakery")]
     id: Option<String>,
-    #[schema(min_length = 1, max_length = 200, example = "Bakery")]
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = "^[^\\u0000-\\u001F\\u007F-\\u009F]+$",
+        example = "Bakery"
+    )]
     name: String,
     /// An IANA name.
     #[schema(example = "Asia/Taipei")]
@@ -42,6 +48,39 @@ pub(crate) struct NewShop {
     rules: Option<RulesInput>,
 }
 
+/// Creates a shop.
+///
+/// For `admin`.
+#[utoipa::path(
+    post,
+    path = "/v1/shops",
+    tag = "shops",
+    operation_id = "create_shop",
+    params(
+        IdempotencyKey,
+    ),
+    request_body(content = NewShop, example = json!({
+                "id": "bakery",
+                "name": "Bakery",
+                "timezone": "Asia/Taipei",
+                "currency": "TWD",
+                "rules": { "hold_ttl_seconds": 1200, "max_active_bookings_per_customer": 1 },
+            })),
+    responses(
+        (
+            status = 201,
+            description = "The shop.",
+            body = ShopBody,
+            links(
+                ("show" = (operation_id = "show_shop", parameters(("id" = "$response.body#/id")))),
+                ("change" = (operation_id = "patch_shop", parameters(("id" = "$response.body#/id")))),
+                ("boxes" = (operation_id = "list_boxes", parameters(("id" = "$response.body#/id")))),
+                ("add_box" = (operation_id = "add_box", parameters(("id" = "$response.body#/id")))),
+            ),
+        ),
+        (status = 409, description = "`ALREADY_EXISTS`"),
+    ),
+)]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
     caller: Caller,

@@ -16,6 +16,19 @@ use crate::problem::Problem;
 use crate::query::Query;
 use crate::routes::{PageWanted, inventories};
 
+/// Lists shops in the order they were created.
+#[utoipa::path(
+    get,
+    path = "/v1/shops",
+    tag = "shops",
+    operation_id = "list_shops",
+    params(
+        PageWanted,
+    ),
+    responses(
+        (status = 200, description = "A page of shops.", body = Page<ShopBody>),
+    ),
+)]
 pub(crate) async fn list(
     State(app): State<Arc<App>>,
     caller: Caller,

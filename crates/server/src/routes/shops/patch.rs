@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use boxoffice_core::command::Action;
@@ -10,12 +10,14 @@ use boxoffice_core::commands::PatchShop;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::body::ShopBody;
 use super::{KIND, changed};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::idempotency::IdempotencyKey;
 use crate::ids::find_inventory;
 use crate::input::Input;
+use crate::path::Path;
 use crate::problem::Problem;
 use crate::rules::{RulesInput, SalesPatch, StatusWord, terms_patch};
 use crate::submit::Asked;
@@ -25,6 +27,7 @@ use crate::submit::Asked;
 #[serde(deny_unknown_fields)]
 pub(crate) struct ShopPatch {
     #[serde(default)]
+    #[schema(min_length = 1, max_length = 200, pattern = "^[^\\u0000-\\u001F\\u007F-\\u009F]+$")]
     name: Option<String>,
     #[serde(default)]
     status: Option<StatusWord>,
@@ -34,6 +37,24 @@ pub(crate) struct ShopPatch {
     rules: Option<RulesInput>,
 }
 
+/// Changes a shop. What is not named stays.
+///
+/// For `admin`.
+#[utoipa::path(
+    patch,
+    path = "/v1/shops/{id}",
+    tag = "shops",
+    operation_id = "patch_shop",
+    params(
+        ("id" = String, Path, description = "The shop.", example = "bakery"),
+        IdempotencyKey,
+    ),
+    request_body(content = ShopPatch, example = json!({ "status": "closed" })),
+    responses(
+        (status = 200, description = "The shop.", body = ShopBody),
+        (status = 404, description = "`SHOP_NOT_FOUND`"),
+    ),
+)]
 pub(crate) async fn patch(
     State(app): State<Arc<App>>,
     caller: Caller,

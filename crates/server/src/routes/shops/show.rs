@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 
@@ -11,8 +11,23 @@ use super::{find, shop_of};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::outer::json;
+use crate::path::Path;
 use crate::problem::Problem;
 
+/// Shows a shop, without its boxes.
+#[utoipa::path(
+    get,
+    path = "/v1/shops/{id}",
+    tag = "shops",
+    operation_id = "show_shop",
+    params(
+        ("id" = String, Path, description = "The shop.", example = "bakery"),
+    ),
+    responses(
+        (status = 200, description = "The shop.", body = ShopBody),
+        (status = 404, description = "`SHOP_NOT_FOUND`"),
+    ),
+)]
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
     caller: Caller,

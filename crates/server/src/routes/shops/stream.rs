@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 
@@ -10,9 +10,29 @@ use super::KIND;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::ids::find_inventory;
+use crate::path::Path;
 use crate::problem::Problem;
 use crate::stream::watch;
 
+/// Streams what changes in a shop, as server-sent events.
+///
+/// First `snapshot` (all boxes), then exactly one `change` for each sequence (`boxes` as they are listed). The `id:` of a message is its sequence.
+/// Where the journal no longer reaches back to `Last-Event-ID`, the stream starts again with a snapshot. Comments keep quiet
+/// streams open.
+#[utoipa::path(
+    get,
+    path = "/v1/shops/{id}/stream",
+    tag = "shops",
+    operation_id = "stream_shop",
+    params(
+        ("id" = String, Path, description = "The shop.", example = "bakery"),
+        ("Last-Event-ID" = Option<String>, Header, description = "The last sequence that was received: goes on from there.", example = "42"),
+    ),
+    responses(
+        (status = 200, description = "Messages, until somebody hangs up.", body = String, content_type = "text/event-stream"),
+        (status = 404, description = "`SHOP_NOT_FOUND`"),
+    ),
+)]
 pub(crate) async fn stream(
     State(app): State<Arc<App>>,
     caller: Caller,

@@ -1,20 +1,17 @@
-//! Many connections at once, some of them bad: `cargo bench -p boxoffice-server --bench connections`.
+//! Many connections at once, some of them bad.
 //!
 //! Idle and active ones held together, slow senders cut while others are served, live streams that nobody reads. Prints what
 //! the server's memory comes to in each, and fails if a connection that should be served is not.
-#![expect(clippy::print_stdout, reason = "it prints what it found")]
-
-mod load;
-
 use std::cell::Cell;
 use std::net::SocketAddr;
 use std::process::Command;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use load::{Connection, Measured, Server, closed_loop, get, post, print_machine};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+
+use crate::load::{Connection, Measured, Server, closed_loop, get, post};
 
 const IDLE: usize = 10_000;
 const ACTIVE: usize = 1_000;
@@ -25,17 +22,14 @@ const WATCHERS: usize = 1_000;
 const LASTING: Duration = Duration::from_secs(4);
 const BOOKERS: usize = 64;
 
-fn main() {
+/// All of it.
+pub(crate) async fn measure() {
     let mut limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
     limit.current = limit.maximum;
     rustix::process::setrlimit(rustix::process::Resource::Nofile, limit).expect("files can be opened");
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    runtime.block_on(async {
-        print_machine();
-        idle_and_active().await;
-        slow_heads().await;
-        watchers().await;
-    });
+    idle_and_active().await;
+    slow_heads().await;
+    watchers().await;
 }
 
 struct Scene {

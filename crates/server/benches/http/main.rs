@@ -1,9 +1,11 @@
-//! Bookings over HTTP beside an echo server on the same stack: `cargo bench -p boxoffice-server --bench http`.
+//! Bookings over HTTP beside an echo server on the same stack, and many connections at once:
+//! `cargo bench -p boxoffice-server --bench http [-- bookings | connections]`.
 //!
 //! The echo server is axum on hyper with the same runtime, in a process of its own, and answers each request with its own
 //! body. What lies between the two is ours: JSON, routing, rules, the journal, the disk.
-#![expect(clippy::print_stdout, reason = "it prints a table")]
+#![expect(clippy::print_stdout, reason = "it prints what it found")]
 
+mod connections;
 mod load;
 
 use std::process::Command;
@@ -23,7 +25,16 @@ fn main() {
         return echo();
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    runtime.block_on(measure());
+    let wanted = std::env::args().nth(1).filter(|argument| argument != "--bench");
+    runtime.block_on(async {
+        print_machine();
+        if wanted.as_deref() != Some("connections") {
+            measure().await;
+        }
+        if wanted.as_deref() != Some("bookings") {
+            connections::measure().await;
+        }
+    });
 }
 
 /// Answers every request with its body.
@@ -75,7 +86,6 @@ async fn create_hall(server: &Server, id: &str) {
 }
 
 async fn measure() {
-    print_machine();
     println!(
         "{CONNECTIONS} connections, one request at a time each, {ROUNDS} rounds of {} s in turn",
         LASTING.as_secs()
