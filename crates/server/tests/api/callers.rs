@@ -7,12 +7,15 @@ use serde_json::{Value, json};
 use crate::server::{Server, await_some};
 use crate::venue::{Venue, best, event_body, section, with};
 
+/// Names and values of headers.
+type Headers<'a> = Vec<(&'a str, String)>;
+
 #[test]
 fn without_keys_only_this_machines_own_pages_and_programs_may_ask() {
     let hall = Venue::hall(1, 9);
     let here = hall.server.address.to_string();
     let name = format!("localhost:{}", hall.server.address.port());
-    let rows: Vec<(&str, Vec<(&str, String)>, u16)> = vec![
+    let rows: Vec<(&str, Headers<'_>, u16)> = vec![
         ("POST", vec![], 201),
         ("POST", vec![("Origin", format!("http://{here}"))], 201),
         ("POST", vec![("Host", name.clone()), ("Origin", format!("http://{name}"))], 201),

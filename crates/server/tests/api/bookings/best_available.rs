@@ -4,8 +4,11 @@ use serde_json::{Value, json};
 
 use crate::venue::{Venue, best, seats, with};
 
-/// Sections by name, price and the sizes of their subsections, and the seats that are gone.
-fn hall(sections: &[(&str, u32, &[(u16, u16)])], taken: &[(&str, &[&str])], rules: &Value) -> Venue {
+/// A section's name, its price, and the rows and columns of its subsections.
+type SectionSketch<'a> = (&'a str, u32, &'a [(u16, u16)]);
+
+/// A hall of these sections, without the seats that are gone.
+fn hall(sections: &[SectionSketch<'_>], taken: &[(&str, &[&str])], rules: &Value) -> Venue {
     let sections: Vec<Value> = sections
         .iter()
         .map(|(name, price, sizes)| {
@@ -62,8 +65,7 @@ fn without_a_row_that_fits_the_largest_runs_are_taken_first() {
 
 #[test]
 fn sections_are_tried_in_the_order_they_were_declared() {
-    let sections: &[(&str, u32, &[(u16, u16)])] =
-        &[("B", 30, &[(2, 3)]), ("A", 20, &[(1, 4)]), ("C", 10, &[(1, 2)])];
+    let sections: &[SectionSketch<'_>] = &[("B", 30, &[(2, 3)]), ("A", 20, &[(1, 4)]), ("C", 10, &[(1, 2)])];
     let rows = [
         (json!({ "quantity": 2 }), "on_hold B-1 1-1 1-2 for 60"),
         // Together in A wins over apart in B.

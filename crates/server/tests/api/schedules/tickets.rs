@@ -43,7 +43,7 @@ fn a_ticket_has_one_live_booking_and_is_free_again_after_cancel_or_expiry() {
     let slot = slot_at_ten(1);
     let want = tickets(&slot, &["TKT-2025-ABC123"]);
     let taken = |slot: &str| {
-        assert_eq!(museum.book(&tickets(slot, &["TKT-2025-ABC123"])).told(), "409 TICKET_ALREADY_RESERVED")
+        assert_eq!(museum.book(&tickets(slot, &["TKT-2025-ABC123"])).told(), "409 TICKET_ALREADY_RESERVED");
     };
     let first = museum.booked(&want);
     taken(&slot);
