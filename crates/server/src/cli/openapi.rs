@@ -1,11 +1,8 @@
 //! `boxoffice openapi`.
 
-use std::io::Write;
-use std::process::ExitCode;
+use super::console::{Failure, say};
 
 /// Prints the document.
-pub(crate) fn run() -> ExitCode {
-    // Whoever closed the pipe has read enough.
-    drop(std::io::stdout().write_all(crate::openapi::text().as_bytes()));
-    ExitCode::SUCCESS
+pub(super) fn run() -> Result<(), Failure> {
+    say(crate::openapi::text().trim_end())
 }
