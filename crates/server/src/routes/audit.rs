@@ -29,17 +29,20 @@ use crate::time::Moment;
 #[into_params(parameter_in = Query)]
 pub(crate) struct Wanted {
     /// The booking's id.
+    #[param(example = "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b5a")]
     booking: String,
 }
 
 /// Everything that was done to a booking, in order.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Audit)]
 pub(crate) struct AuditBody {
     items: Vec<DeedBody>,
 }
 
 /// Who did what when.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Deed)]
 struct DeedBody {
     #[schema(value_type = String, format = DateTime)]
     at: Moment,
@@ -54,6 +57,7 @@ struct DeedBody {
 
 /// A key by its name, revoked or not.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Actor)]
 struct ActorBody {
     id: String,
     #[schema(required)]
@@ -66,6 +70,22 @@ static READERS: Semaphore = Semaphore::const_new(2);
 /// Batches that are searched before others get their turn.
 const BATCHES_AT_ONCE: u64 = 64;
 
+/// Tells who did what to a booking, and when.
+///
+/// For `admin` and `operator`.
+#[utoipa::path(
+    get,
+    path = "/v1/audit",
+    tag = "operations",
+    operation_id = "audit",
+    params(
+        Wanted,
+    ),
+    responses(
+        (status = 200, description = "In order.", body = AuditBody),
+        (status = 404, description = "`BOOKING_NOT_FOUND`"),
+    ),
+)]
 pub(crate) async fn audit(
     State(app): State<Arc<App>>,
     caller: Caller,

@@ -20,6 +20,18 @@ const WAITING_PIECES_MAX: usize = 8;
 /// Bytes of a piece.
 const PIECE_BYTES: usize = 256 * 1024;
 
+/// Sends the whole store as one file, while sales go on.
+///
+/// For `admin` of the tenant `default`.
+#[utoipa::path(
+    get,
+    path = "/v1/backup",
+    tag = "operations",
+    operation_id = "backup",
+    responses(
+        (status = 200, description = "A file for `boxoffice restore`.", body = Vec<u8>, content_type = "application/octet-stream"),
+    ),
+)]
 pub(crate) async fn backup(State(app): State<Arc<App>>, caller: Caller) -> Result<Response, Problem> {
     caller.must_be_admin()?;
     if !is_of_the_house(&app, &caller) {

@@ -27,15 +27,18 @@ use crate::time::Moment;
 #[into_params(parameter_in = Query)]
 pub(crate) struct Wanted {
     /// `event:gala`, `schedule:museum`, `shop:bakery`.
+    #[param(example = "event:gala")]
     inventory: String,
     /// Only what was committed after this sequence.
     after: Option<u64>,
+    #[param(minimum = 1, maximum = 500)]
     limit: Option<usize>,
     cursor: Option<String>,
 }
 
 /// Some of the journal. Ends between two sequences, and so may have a few more items than were asked for.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Journal)]
 pub(crate) struct JournalPage {
     items: Vec<ChangeBody>,
     /// `null` if nothing more was committed yet.
@@ -47,6 +50,7 @@ pub(crate) struct JournalPage {
 
 /// One committed change.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Change)]
 struct ChangeBody {
     sequence: u64,
     #[schema(value_type = String, format = DateTime)]
@@ -59,6 +63,22 @@ struct ChangeBody {
     data: Value,
 }
 
+/// Lists every committed change of an inventory, in order.
+///
+/// For `admin`.
+#[utoipa::path(
+    get,
+    path = "/v1/journal",
+    tag = "operations",
+    operation_id = "journal",
+    params(
+        Wanted,
+    ),
+    responses(
+        (status = 200, description = "Some of the journal.", body = JournalPage),
+        (status = 404, description = "`EVENT_NOT_FOUND`, `SCHEDULE_NOT_FOUND`, `SHOP_NOT_FOUND`"),
+    ),
+)]
 pub(crate) async fn journal(
     State(app): State<Arc<App>>,
     caller: Caller,

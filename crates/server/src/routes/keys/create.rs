@@ -21,6 +21,7 @@ use crate::time::Moment;
 /// A key for somebody.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = NewKey)]
 pub(crate) struct NewKeyRequest {
     role: Role,
     /// For people.
@@ -31,6 +32,7 @@ pub(crate) struct NewKeyRequest {
 
 /// A key, with its secret: nobody can show it again.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = KeyWithSecret)]
 pub(crate) struct NewKeyBody<'a> {
     id: &'a str,
     /// Sent as `Authorization: Bearer <key>`.
@@ -45,6 +47,22 @@ pub(crate) struct NewKeyBody<'a> {
 
 const NAME_CHARACTERS_MAX: usize = 200;
 
+/// Makes an API key.
+///
+/// `key` is shown only here. For `admin`.
+#[utoipa::path(
+    post,
+    path = "/v1/keys",
+    tag = "keys",
+    operation_id = "create_key",
+    params(
+        IdempotencyKey,
+    ),
+    request_body(content = NewKeyRequest, example = json!({ "role": "seller", "name": "ticket shop" })),
+    responses(
+        (status = 201, description = "The key, with its secret.", body = NewKeyBody),
+    ),
+)]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
     caller: Caller,

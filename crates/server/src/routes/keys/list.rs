@@ -20,6 +20,7 @@ use crate::time::Moment;
 
 /// A key, without its secret.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Key)]
 pub(crate) struct KeyBody<'a> {
     id: &'a str,
     role: Role,
@@ -30,6 +31,21 @@ pub(crate) struct KeyBody<'a> {
     created_at: Moment,
 }
 
+/// Lists the keys of the tenant, without their secrets.
+///
+/// For `admin`.
+#[utoipa::path(
+    get,
+    path = "/v1/keys",
+    tag = "keys",
+    operation_id = "list_keys",
+    params(
+        PageWanted,
+    ),
+    responses(
+        (status = 200, description = "A page of keys.", body = Page<KeyBody<'static>>),
+    ),
+)]
 pub(crate) async fn list(
     State(app): State<Arc<App>>,
     caller: Caller,

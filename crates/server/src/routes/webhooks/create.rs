@@ -25,11 +25,13 @@ pub(crate) struct NewWebhook {
     #[schema(max_length = 2048, example = "https://example.com/hooks/boxoffice")]
     url: String,
     /// At least one, each at most once.
+    #[schema(min_items = 1)]
     events: Vec<Topic>,
 }
 
 /// A webhook, with the secret that its messages are signed with: nobody can show it again.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = WebhookWithSecret)]
 pub(crate) struct NewWebhookBody<'a> {
     #[serde(flatten)]
     webhook: WebhookBody<'a>,
@@ -37,6 +39,24 @@ pub(crate) struct NewWebhookBody<'a> {
     secret: &'a str,
 }
 
+/// Adds an address that is told what happens.
+///
+/// Messages follow Standard Webhooks; `secret`, with which they are signed, is shown only here. They are sent again, less and less
+/// often, for three days; an answer of 410 disables the webhook. For `admin`.
+#[utoipa::path(
+    post,
+    path = "/v1/webhooks",
+    tag = "webhooks",
+    operation_id = "create_webhook",
+    params(
+        IdempotencyKey,
+    ),
+    request_body(content = NewWebhook, example = json!({ "url": "https://example.com/hooks/boxoffice", "events": ["booking.confirmed"] })),
+    responses(
+        (status = 201, description = "The webhook, with its secret.", body = NewWebhookBody, links(("show" = (operation_id = "show_webhook", parameters(("id" = "$response.body#/id")))), ("deliveries" = (operation_id = "list_deliveries", parameters(("id" = "$response.body#/id")))), ("delete" = (operation_id = "delete_webhook", parameters(("id" = "$response.body#/id")))))),
+        (status = 409, description = "`WEBHOOK_LIMIT_REACHED`"),
+    ),
+)]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
     caller: Caller,

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use boxoffice_core::time::Timestamp;
@@ -15,6 +15,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::outer::json;
 use crate::page::Page;
+use crate::path::Path;
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::routes::{PageWanted, page_of};
@@ -24,6 +25,7 @@ use crate::webhooks::delivery::{Delivery, DeliveryState};
 
 /// A message for a webhook, and what became of it.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Delivery)]
 pub(crate) struct DeliveryBody<'a> {
     /// Sent as `webhook-id`, the same with every attempt.
     id: &'a str,
@@ -52,6 +54,7 @@ enum DeliveryStatus {
 }
 
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Attempt)]
 struct AttemptBody<'a> {
     #[schema(value_type = String, format = DateTime)]
     at: Moment,
@@ -89,7 +92,23 @@ impl DeliveryBody<'_> {
     }
 }
 
-/// The newest first.
+/// Lists the messages of a webhook and what became of them, the newest first.
+///
+/// For `admin`.
+#[utoipa::path(
+    get,
+    path = "/v1/webhooks/{id}/deliveries",
+    tag = "webhooks",
+    operation_id = "list_deliveries",
+    params(
+        ("id" = String, Path, description = "The webhook.", example = "h3n8q5"),
+        PageWanted,
+    ),
+    responses(
+        (status = 200, description = "A page of deliveries.", body = Page<DeliveryBody<'static>>),
+        (status = 404, description = "`WEBHOOK_NOT_FOUND`"),
+    ),
+)]
 pub(crate) async fn list(
     State(app): State<Arc<App>>,
     caller: Caller,
@@ -109,6 +128,24 @@ pub(crate) async fn list(
     Ok(json(StatusCode::OK, &Page { items, next_cursor }, false))
 }
 
+/// Sends a message again.
+///
+/// For `admin`.
+#[utoipa::path(
+    post,
+    path = "/v1/webhooks/{id}/deliveries/{delivery}/replay",
+    tag = "webhooks",
+    operation_id = "replay_delivery",
+    params(
+        ("id" = String, Path, description = "The webhook.", example = "h3n8q5"),
+        ("delivery" = String, Path, description = "The delivery.", example = "msg_h3n8q5"),
+    ),
+    responses(
+        (status = 200, description = "The delivery.", body = DeliveryBody),
+        (status = 404, description = "`WEBHOOK_NOT_FOUND`, `DELIVERY_NOT_FOUND`"),
+        (status = 409, description = "`WEBHOOK_DISABLED`"),
+    ),
+)]
 pub(crate) async fn replay(
     State(app): State<Arc<App>>,
     caller: Caller,

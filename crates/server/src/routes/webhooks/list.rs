@@ -16,6 +16,21 @@ use crate::query::Query;
 use crate::routes::{PageWanted, page_of};
 use crate::webhooks::place;
 
+/// Lists the webhooks of the tenant.
+///
+/// For `admin`.
+#[utoipa::path(
+    get,
+    path = "/v1/webhooks",
+    tag = "webhooks",
+    operation_id = "list_webhooks",
+    params(
+        PageWanted,
+    ),
+    responses(
+        (status = 200, description = "A page of webhooks.", body = Page<WebhookBody<'static>>),
+    ),
+)]
 pub(crate) async fn list(
     State(app): State<Arc<App>>,
     caller: Caller,

@@ -14,6 +14,7 @@ use crate::webhooks::{Topic, Webhook};
 
 /// An address that is told what happens.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Webhook)]
 pub(crate) struct WebhookBody<'a> {
     id: &'a str,
     url: &'a str,

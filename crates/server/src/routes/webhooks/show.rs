@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 
@@ -10,8 +10,25 @@ use super::WebhookBody;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::outer::json;
+use crate::path::Path;
 use crate::problem::Problem;
 
+/// Shows a webhook.
+///
+/// For `admin`.
+#[utoipa::path(
+    get,
+    path = "/v1/webhooks/{id}",
+    tag = "webhooks",
+    operation_id = "show_webhook",
+    params(
+        ("id" = String, Path, description = "The webhook.", example = "h3n8q5"),
+    ),
+    responses(
+        (status = 200, description = "The webhook.", body = WebhookBody),
+        (status = 404, description = "`WEBHOOK_NOT_FOUND`"),
+    ),
+)]
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
     caller: Caller,
