@@ -143,11 +143,6 @@ pub(crate) fn count_request(method: &Method, route: &str, status: StatusCode, to
     histogram!(REQUEST_SECONDS).record(took.as_secs_f64());
 }
 
-/// One command that is durable, from when it was handed to the engine.
-pub(crate) fn count_commit(took: Duration) {
-    metrics::histogram!("boxoffice_commit_seconds").record(took.as_secs_f64());
-}
-
 /// One refusal or error, by its code.
 pub(crate) fn count_code(code: &'static str) {
     counter!(REFUSALS, "code" => code).increment(1);

@@ -1,7 +1,6 @@
 //! The way from a handler to the engine and back.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use axum::http::StatusCode;
 use boxoffice_core::command::{Action, Command};
@@ -17,7 +16,6 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::idempotency::IdempotencyKey;
 use crate::keys::Role;
-use crate::measure;
 use crate::problem::Problem;
 
 /// A request on its way: who sends it, under which key, and what it is, for the fingerprint.
@@ -55,17 +53,13 @@ impl<T: Serialize> Asked<'_, T> {
 
     /// Sends an action to an inventory and waits for its durable answer.
     pub(crate) async fn send(&self, inventory: InventoryNumber, action: Action) -> Result<Granted, Problem> {
-        let started = Instant::now();
         let answer = self.app.engine.submit(inventory, self.command(action)).await?;
-        measure::count_commit(started.elapsed());
         self.understand(inventory, answer).await
     }
 
     /// Sends an action that creates the inventory of a name.
     pub(crate) async fn create(&self, name: &str, action: Action) -> Result<Granted, Problem> {
-        let started = Instant::now();
         let answer = self.app.engine.submit_to(name, self.command(action)).await?;
-        measure::count_commit(started.elapsed());
         match self.app.engine.number(name) {
             Some(inventory) => self.understand(inventory, answer).await,
             // Refused, and so not made.

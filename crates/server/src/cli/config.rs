@@ -44,21 +44,23 @@ fn options_in(text: &str, path: &Path, given: &ArgMatches) -> Result<Vec<OsStrin
         let Some(flag) = option.and_then(|option| option.get_long()) else {
             return Err(format!("the configuration {path} has {name:?}, which is not an option of serve"));
         };
-        let value = match value {
-            toml::Value::String(text) => text.clone(),
-            toml::Value::Integer(number) => number.to_string(),
-            toml::Value::Boolean(_)
-            | toml::Value::Float(_)
+        let argument = match value {
+            toml::Value::String(text) => format!("--{flag}={text}"),
+            toml::Value::Integer(number) => format!("--{flag}={number}"),
+            toml::Value::Boolean(true) => format!("--{flag}"),
+            // A flag that is not given.
+            toml::Value::Boolean(false) => continue,
+            toml::Value::Float(_)
             | toml::Value::Datetime(_)
             | toml::Value::Array(_)
             | toml::Value::Table(_) => {
                 return Err(format!(
-                    "{name:?} in the configuration {path} must be a string or a whole number"
+                    "{name:?} in the configuration {path} must be a string, a whole number, true or false"
                 ));
             }
         };
         match given.value_source(name) {
-            None | Some(ValueSource::DefaultValue) => arguments.push(format!("--{flag}={value}").into()),
+            None | Some(ValueSource::DefaultValue) => arguments.push(argument.into()),
             Some(_) => {}
         }
     }

@@ -13,6 +13,7 @@ use boxoffice_engine::{Engine, Settings};
 use clap::Args;
 use clap::builder::{FalseyValueParser, RangedU64ValueParser};
 use clap::value_parser;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::console::{Failure, LogFormat, log, say};
 use crate::app::{App, AppSettings};
@@ -142,11 +143,13 @@ pub(super) async fn keep_open(
     raise_open_files();
     let listener = listen::bind(listen).map_err(|error| not_bound(listen, &error))?;
     let address = listener.local_addr()?;
+    // Before anybody is told that it listens: who was told may ask it to stop.
+    let signals = Signals::new()?;
     tracing::info!("listening on http://{address}");
     greet(address, app.is_open())?;
     let engine = app.engine.clone();
     let stop = async {
-        stop(engine.clone()).await;
+        signals.stop(&engine).await;
         app.stopping.send_replace(true);
     };
     listen::serve(listener, router(Arc::clone(&app)), connections_max, stop).await;
@@ -182,14 +185,24 @@ fn raise_open_files() {
     }
 }
 
-/// Resolves when the server is asked to stop, or has to.
-async fn stop(engine: Engine) {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate()).expect("signals can be waited for");
-    let mut interrupt = signal(SignalKind::interrupt()).expect("signals can be waited for");
-    tokio::select! {
-        _ = terminate.recv() => tracing::info!("asked to stop"),
-        _ = interrupt.recv() => tracing::info!("asked to stop"),
-        _ = engine.stopped() => {}
+/// What asks a server to stop. It is heard from when this is made.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Signals> {
+        let terminate = signal(SignalKind::terminate())?;
+        Ok(Signals { terminate, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    /// Resolves when the server is asked to stop, or has to.
+    async fn stop(mut self, engine: &Engine) {
+        tokio::select! {
+            _ = self.terminate.recv() => tracing::info!("asked to stop"),
+            _ = self.interrupt.recv() => tracing::info!("asked to stop"),
+            _ = engine.stopped() => {}
+        }
     }
 }

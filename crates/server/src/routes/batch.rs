@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -256,9 +255,7 @@ pub(crate) async fn batch(
             Err(problem) => sent.push(Err(problem)),
         }
     }
-    let started = Instant::now();
     let mut answers = app.engine.submit_all(submitted).await.into_iter();
-    crate::measure::count_commit(started.elapsed());
     let mut text = Vec::with_capacity(commands.len() * 512);
     text.extend_from_slice(b"{\"results\":[");
     for (index, one) in sent.into_iter().enumerate() {
