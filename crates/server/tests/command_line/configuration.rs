@@ -36,7 +36,7 @@ fn what_the_file_must_not_say_is_refused() {
         ("shards = 0", vec!["--shards"]),
         ("idempotency_keep_seconds = 2592001", vec!["--idempotency-keep-seconds"]),
         ("journal_retention = \"some\"", vec!["must be `all` or a number"]),
-        ("shards = [1]", vec!["\"shards\"", "a string or a whole number"]),
+        ("shards = [1]", vec!["\"shards\"", "a string, a whole number, true or false"]),
         ("shards", vec!["not TOML"]),
     ] {
         let config = write(home.path(), text);
