@@ -32,6 +32,7 @@ fn metrics_count_requests_refusals_and_commits_and_tell_what_is_left() {
         "boxoffice_request_seconds_bucket",
         "boxoffice_refusals_total",
         "boxoffice_commit_seconds_bucket",
+        "boxoffice_expiry_lag_seconds",
     ] {
         assert!(text.lines().any(|line| line.starts_with(name)), "{name} in\n{text}");
     }
