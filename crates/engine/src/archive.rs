@@ -319,7 +319,7 @@ impl Restoring {
         last.head = self.head.clone();
         // Those of bookings whose records were cut off are in the snapshot only.
         let bookings = inventory.iter().flat_map(Inventory::bookings);
-        let chosen = bookings.map(|booking| booking.id).filter(|&id| inventory_of(id) != number);
+        let chosen = bookings.map(|booking| booking.id).filter(|&id| inventory_of(id) != Some(number));
         last.chosen_ids.extend(chosen);
         self.commit(store)?;
         if let Some(manifest) = &self.manifest {

@@ -13,7 +13,7 @@ use crate::store::{Store, StoreError};
 /// New bookings whose ids do not name the inventory.
 pub(crate) fn chosen_ids(number: InventoryNumber, changes: &[Change]) -> impl Iterator<Item = BookingId> {
     changes.iter().filter_map(move |change| match change {
-        Change::Booked(booking) if inventory_of(booking.id) != number => Some(booking.id),
+        Change::Booked(booking) if inventory_of(booking.id) != Some(number) => Some(booking.id),
         _ => None,
     })
 }

@@ -246,8 +246,8 @@ impl Engine {
         &self,
         id: BookingId,
     ) -> Result<Option<(InventoryNumber, Arc<Booking>)>, SubmitError> {
-        let named = inventory_of(id);
-        if self.running.registry.of_number(named).is_some()
+        if let Some(named) = inventory_of(id)
+            && self.running.registry.of_number(named).is_some()
             && let Some(booking) = self.look(named, |state| state.bookings.get(id).cloned()).await?
         {
             return Ok(Some((named, booking)));

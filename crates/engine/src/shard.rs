@@ -482,9 +482,9 @@ impl Shard {
         live.last_used = now;
         let command = request.asked.command();
         let applied = match &command.action {
-            Action::Book(book) if inventory_of(book.id) != number => {
+            Action::Book(book) if inventory_of(book.id) != Some(number) => {
                 // An id that names another inventory is that one's to give.
-                let named = self.registry.of_number(inventory_of(book.id)).is_some();
+                let named = inventory_of(book.id).and_then(|named| self.registry.of_number(named)).is_some();
                 let claimed = if named { Ok(false) } else { self.chosen_ids.claim(book.id, number) };
                 match claimed {
                     Ok(true) => {

@@ -164,7 +164,7 @@ fn check_booking_ids(
     number: InventoryNumber,
     inventory: &Inventory,
 ) -> Result<(), String> {
-    for booking in inventory.bookings().filter(|booking| inventory_of(booking.id) != number) {
+    for booking in inventory.bookings().filter(|booking| inventory_of(booking.id) != Some(number)) {
         let found = store.find_booking(booking.id).map_err(|error| error.to_string())?;
         if found != Some(number) {
             return Err(format!("booking {:?} leads to {found:?}", booking.id));

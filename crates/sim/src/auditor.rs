@@ -105,7 +105,7 @@ pub fn audit(store: &dyn Store, archive: &Archive, history: &History) -> Result<
                     booking.id, journal.number
                 )));
             }
-            let named = inventory_of(booking.id) == journal.number;
+            let named = inventory_of(booking.id) == Some(journal.number);
             let found = store.find_booking(booking.id).map_err(refused)?;
             if !named && found != Some(journal.number) {
                 return Err(Violation::Silent(format!(
