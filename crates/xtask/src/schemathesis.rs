@@ -37,10 +37,16 @@ const STOCK: &[(&str, &str)] = &[
     ("/v1/schedules/museum/slots", r#"{"date":"2027-12-01","start":"18:00","end":"20:00","capacity":20}"#),
     ("/v1/shops", r#"{"id":"bakery","name":"Bakery","timezone":"Asia/Taipei","currency":"TWD"}"#),
     ("/v1/shops/bakery/boxes", r#"{"id":"evening","name":"Evening box","quantity":1000,"price":500}"#),
-    (
-        "/v1/bookings",
-        r#"{"id":"019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b5a","customer":"user-42","event":"gala","best_available":{"quantity":2}}"#,
-    ),
+];
+
+/// Holds that the examples of the document act on: one for each action, because a cancelled booking cannot be confirmed.
+const BOOKINGS: [&str; 6] = [
+    "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b51",
+    "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b52",
+    "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b53",
+    "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b54",
+    "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b55",
+    "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b5a",
 ];
 
 /// Builds the server, starts it on an empty store, and lets schemathesis loose on it.
@@ -65,6 +71,12 @@ pub(crate) fn run() -> Result<()> {
     let key = key.ok_or_else(|| Error::new(format!("there is no key in {made}")))?;
     for (path, body) in STOCK {
         post(server.address, key, path, body)?;
+    }
+    for id in BOOKINGS {
+        let body = format!(
+            r#"{{"id":"{id}","customer":"user-42","event":"gala","best_available":{{"quantity":2}},"hold_ttl_seconds":900}}"#
+        );
+        post(server.address, key, "/v1/bookings", &body)?;
     }
     let settings = place.0.join("schemathesis.toml");
     std::fs::write(&settings, SETTINGS)

@@ -224,7 +224,7 @@ struct Sent {
     request_body(content = Batch, example = json!({
                 "commands": [
                     { "op": "book", "idempotency_key": "a-1", "customer": "user-42", "event": "gala", "best_available": { "quantity": 2 } },
-                    { "op": "confirm", "id": "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b5a", "payment_reference": "pi_3Nq8" },
+                    { "op": "confirm", "id": "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b55", "payment_reference": "pi_3Nq8" },
                 ],
             })),
     responses(

@@ -83,7 +83,7 @@ impl Payment {
     tag = "bookings",
     operation_id = "confirm_booking",
     params(
-        ("id" = String, Path, description = "The booking.", format = Uuid, example = "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b5a"),
+        ("id" = String, Path, description = "The booking.", format = Uuid, example = "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b51"),
         Caller,
         IdempotencyKey,
     ),

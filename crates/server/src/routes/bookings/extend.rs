@@ -43,7 +43,7 @@ impl Extension {
     tag = "bookings",
     operation_id = "extend_booking",
     params(
-        ("id" = String, Path, description = "The booking.", format = Uuid, example = "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b5a"),
+        ("id" = String, Path, description = "The booking.", format = Uuid, example = "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b52"),
         Caller,
         IdempotencyKey,
     ),

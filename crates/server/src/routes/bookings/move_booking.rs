@@ -54,7 +54,7 @@ impl Target {
     tag = "bookings",
     operation_id = "move_booking",
     params(
-        ("id" = String, Path, description = "The booking.", format = Uuid, example = "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b5a"),
+        ("id" = String, Path, description = "The booking.", format = Uuid, example = "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b54"),
         Caller,
         IdempotencyKey,
     ),
