@@ -259,6 +259,16 @@ impl Engine {
         Ok(booking.map(|booking| (number, booking)))
     }
 
+    /// A booking and the stock of its inventory, both as of the same commit.
+    pub async fn booking_and_stock(
+        &self,
+        id: BookingId,
+    ) -> Result<Option<(Arc<Booking>, Arc<StockView>)>, SubmitError> {
+        let Some((number, _)) = self.booking(id).await? else { return Ok(None) };
+        let both = |state: &State| Some((state.bookings.get(id)?.clone(), Arc::clone(&state.stock)));
+        self.look(number, both).await
+    }
+
     /// A customer's bookings in an inventory, newest first: those that were made when it was asked, as they are by the last
     /// commit.
     ///

@@ -38,6 +38,9 @@ impl FromRequestParts<Arc<App>> for Caller {
         let address = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
         let hold_token = parts.headers.get("hold-token").and_then(|token| token.to_str().ok());
         let hold_token = hold_token.map(str::to_owned);
+        if let Some(address) = address {
+            app.rates.admit_address(address)?;
+        }
         let (tenant, role, actor) = match bearer(&parts.headers)? {
             Some(text) => {
                 let key = app.keys.check(text).ok_or_else(|| unauthenticated("The key is not known."))?;
@@ -52,6 +55,33 @@ impl FromRequestParts<Arc<App>> for Caller {
         let caller = Caller { tenant, role, actor, hold_token, address };
         app.rates.admit(&caller)?;
         Ok(caller)
+    }
+}
+
+/// A caller who may change events, schedules, shops, keys and webhooks. Stands before the body in a handler's arguments: others are
+/// told no before anything of theirs is read.
+pub(crate) struct Admin(pub(crate) Caller);
+
+impl FromRequestParts<Arc<App>> for Admin {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Admin, Problem> {
+        let caller = Caller::from_request_parts(parts, app).await?;
+        caller.must_be_admin()?;
+        Ok(Admin(caller))
+    }
+}
+
+/// A caller who may run sales; see [`Admin`].
+pub(crate) struct RunsSales(pub(crate) Caller);
+
+impl FromRequestParts<Arc<App>> for RunsSales {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<RunsSales, Problem> {
+        let caller = Caller::from_request_parts(parts, app).await?;
+        caller.must_run_sales()?;
+        Ok(RunsSales(caller))
     }
 }
 
@@ -122,7 +152,7 @@ fn is_this_machine(name: &str) -> bool {
 
 impl Caller {
     /// For what changes events, schedules, shops, keys and webhooks, and for the journal.
-    pub(crate) fn must_be_admin(&self) -> Result<(), Problem> {
+    fn must_be_admin(&self) -> Result<(), Problem> {
         match self.role {
             Role::Admin => Ok(()),
             Role::Operator | Role::Seller | Role::Public => Err(not_with_this_role()),
@@ -130,11 +160,28 @@ impl Caller {
     }
 
     /// For running sales.
-    pub(crate) fn must_run_sales(&self) -> Result<(), Problem> {
+    fn must_run_sales(&self) -> Result<(), Problem> {
         match self.role {
             Role::Admin | Role::Operator => Ok(()),
             Role::Seller | Role::Public => Err(not_with_this_role()),
         }
+    }
+
+    /// For what shows all tenants: whoever runs the server, or the only tenant there is.
+    pub(crate) fn must_be_of_the_house(&self, app: &App) -> Result<(), Problem> {
+        let is_own = |tenant: &str| tenant == &*self.tenant;
+        let is_alone = || {
+            let inventories = app.engine.inventories();
+            inventories
+                .iter()
+                .filter_map(|listed| parts_of(&listed.name))
+                .all(|(tenant, _, _)| is_own(tenant))
+                && app.keys.all().iter().all(|key| is_own(&key.tenant))
+        };
+        if is_own(OPEN_TENANT) || is_alone() {
+            return Ok(());
+        }
+        Err(Problem::forbidden(format!("This shows all tenants. It is for the tenant {OPEN_TENANT:?}.")))
     }
 
     /// For everybody but browsers.

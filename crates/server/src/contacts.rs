@@ -42,6 +42,8 @@ type CustomerKey = [u8; 32];
 pub(crate) struct Contacts {
     engine: Engine,
     keys: Arc<Mutex<HashMap<String, CustomerKey>>>,
+    /// Held while keys are made or erased, which takes as long as the disk does; `keys` is held for moments only.
+    making: Arc<Mutex<()>>,
     new_keys: mpsc::Sender<NewKey>,
 }
 
@@ -54,8 +56,9 @@ impl Contacts {
     pub(crate) fn new(engine: &Engine) -> Contacts {
         let (new_keys, waiting) = mpsc::channel(WAITING_KEYS_MAX);
         let keys = Arc::new(Mutex::new(HashMap::new()));
-        tokio::spawn(write_keys(engine.clone(), Arc::clone(&keys), waiting));
-        Contacts { engine: engine.clone(), keys, new_keys }
+        let making = Arc::new(Mutex::new(()));
+        tokio::spawn(write_keys(engine.clone(), Arc::clone(&keys), Arc::clone(&making), waiting));
+        Contacts { engine: engine.clone(), keys, making, new_keys }
     }
 
     /// A contact as the journal keeps it.
@@ -77,12 +80,26 @@ impl Contacts {
     pub(crate) async fn erase(&self, tenant: &str, customer: &str) -> Result<(), Problem> {
         let name = document(tenant, customer);
         let (engine, keys) = (self.engine.clone(), Arc::clone(&self.keys));
+        let making = Arc::clone(&self.making);
         let erase = move || {
-            let mut keys = keys.lock();
-            keys.remove(&name);
+            let _making = making.lock();
+            keys.lock().remove(&name);
             engine.write_documents(&[(name, None)])
         };
         Ok(tokio::task::spawn_blocking(erase).await.expect("it does not panic")?)
+    }
+
+    /// Makes a customer's key, if there is none: many at once share commits.
+    pub(crate) async fn prepare(&self, tenant: &str, customer: &str) {
+        let document = document(tenant, customer);
+        if self.keys.lock().contains_key(&document) {
+            return;
+        }
+        let (written, result) = oneshot::channel();
+        if self.new_keys.send(NewKey { document, written }).await.is_ok() {
+            // What went wrong is told to whoever needs the key.
+            drop(result.await);
+        }
     }
 
     async fn key(&self, document: String) -> Result<CustomerKey, Problem> {
@@ -101,24 +118,26 @@ impl Contacts {
 async fn write_keys(
     engine: Engine,
     keys: Arc<Mutex<HashMap<String, CustomerKey>>>,
+    making: Arc<Mutex<()>>,
     mut waiting: mpsc::Receiver<NewKey>,
 ) {
     let mut wanted = Vec::new();
     while waiting.recv_many(&mut wanted, WAITING_KEYS_MAX).await > 0 {
-        let (engine, keys) = (engine.clone(), Arc::clone(&keys));
+        let (engine, keys, making) = (engine.clone(), Arc::clone(&keys), Arc::clone(&making));
         let batch = std::mem::take(&mut wanted);
         let work = move || {
-            // Held while writing, so that no erasure falls in between.
-            let mut keys = keys.lock();
-            let result = find_or_make(&engine, &mut keys, &batch);
+            // No erasure falls in between.
+            let _making = making.lock();
+            let found = find_or_make(&engine, &batch);
             for NewKey { document, written } in batch {
-                let key = result.clone().map(|()| keys[&document]);
                 // Whoever asked may be gone.
-                drop(written.send(key));
+                drop(written.send(found.as_ref().map(|found| found[&document]).map_err(SubmitError::clone)));
             }
+            let mut keys = keys.lock();
             if keys.len() > CACHED_KEYS_MAX {
                 keys.clear();
             }
+            keys.extend(found.into_iter().flatten());
         };
         if tokio::task::spawn_blocking(work).await.is_err() {
             return;
@@ -126,11 +145,8 @@ async fn write_keys(
     }
 }
 
-fn find_or_make(
-    engine: &Engine,
-    keys: &mut HashMap<String, CustomerKey>,
-    wanted: &[NewKey],
-) -> Result<(), SubmitError> {
+fn find_or_make(engine: &Engine, wanted: &[NewKey]) -> Result<HashMap<String, CustomerKey>, SubmitError> {
+    let mut keys = HashMap::new();
     let mut made = Vec::new();
     for NewKey { document, .. } in wanted {
         if keys.contains_key(document) {
@@ -150,10 +166,10 @@ fn find_or_make(
         };
         keys.insert(document.clone(), key);
     }
-    if made.is_empty() {
-        return Ok(());
+    if !made.is_empty() {
+        engine.write_documents(&made)?;
     }
-    engine.write_documents(&made).inspect_err(|_| keys.clear())
+    Ok(keys)
 }
 
 /// What was sealed, if the key is still there.

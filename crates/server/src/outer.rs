@@ -14,7 +14,7 @@ use crate::limits::REQUEST_ID_CHARACTERS_MAX;
 use crate::problem::Problem;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+pub(crate) const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 /// The id by which a request is found in the logs.
 #[derive(Debug, Clone)]

@@ -60,10 +60,24 @@ impl Rates {
         if let Some(rate) = self.settings.requests_per_second_per_key {
             take(&self.by_key, caller.actor, rate)?;
         }
-        if let (Some(rate), Some(address)) = (self.settings.requests_per_second_per_address, caller.address) {
-            take(&self.by_address, address, rate)?;
-        }
         Ok(())
+    }
+
+    /// Counts a request of an address, whoever sends it, or refuses it.
+    pub(crate) fn admit_address(&self, address: IpAddr) -> Result<(), Problem> {
+        match self.settings.requests_per_second_per_address {
+            Some(rate) => take(&self.by_address, address, rate),
+            None => Ok(()),
+        }
+    }
+
+    /// Counts what a request asks for beyond one thing: those that come after it wait for it.
+    pub(crate) fn charge(&self, caller: &Caller, commands: usize) {
+        if self.settings.requests_per_second_per_key.is_some()
+            && let Some(bucket) = self.by_key.lock().get_mut(&caller.actor)
+        {
+            bucket.tokens -= commands as f64;
+        }
     }
 
     /// The holds of a caller who has as many as allowed: some of them may have ended otherwise than by time.
@@ -138,8 +152,8 @@ fn take<K: Hash + Eq>(buckets: &Mutex<HashMap<K, Bucket>>, key: K, rate: u32) ->
     let now = Instant::now();
     let mut buckets = buckets.lock();
     if buckets.len() >= CALLERS_MAX {
-        // Full again after a second: nothing is lost by forgetting them.
-        buckets.retain(|_, bucket| now.duration_since(bucket.at).as_secs() < 1);
+        // Most are full again after a second: little is lost by forgetting all, and looking for them would cost every caller.
+        buckets.clear();
     }
     let bucket = buckets.entry(key).or_insert(Bucket { tokens: rate, at: now });
     bucket.tokens = (bucket.tokens + now.duration_since(bucket.at).as_secs_f64() * rate).min(rate);

@@ -41,7 +41,7 @@ pub(crate) struct Feeds {
 struct Feed {
     kept: Mutex<Kept>,
     /// How far the feed is; closed when it ends.
-    sequence: watch::Sender<u64>,
+    sequence: watch::Receiver<u64>,
 }
 
 #[derive(Default)]
@@ -95,7 +95,7 @@ pub(crate) async fn watch(
     let watcher = Watcher {
         app: Arc::clone(app),
         inventory,
-        sequence: feed.sequence.subscribe(),
+        sequence: feed.sequence.clone(),
         feed,
         at: resume,
         sent: None,
@@ -230,19 +230,29 @@ impl Feed {
     async fn of(app: &Arc<App>, inventory: InventoryNumber) -> Result<Arc<Feed>, Problem> {
         let stock = app.engine.view(inventory).await?;
         let mut feeds = app.feeds.feeds.lock();
-        if let Some(feed) = feeds.get(&inventory).and_then(Weak::upgrade) {
+        let running = feeds.get(&inventory).and_then(Weak::upgrade);
+        if let Some(feed) = running.filter(|feed| feed.sequence.has_changed().is_ok()) {
             return Ok(feed);
         }
         feeds.retain(|_, feed| feed.strong_count() > 0);
-        let feed = Arc::new(Feed { kept: Mutex::default(), sequence: watch::Sender::new(stock.sequence) });
+        let (sender, sequence) = watch::channel(stock.sequence);
+        let feed = Arc::new(Feed { kept: Mutex::default(), sequence });
         feeds.insert(inventory, Arc::downgrade(&feed));
-        tokio::spawn(follow(Arc::clone(app), inventory, Arc::downgrade(&feed), stock));
+        tokio::spawn(follow(Arc::clone(app), inventory, Arc::downgrade(&feed), stock, sender));
         Ok(feed)
     }
 }
 
 /// Renders what is committed for as long as somebody watches.
-async fn follow(app: Arc<App>, inventory: InventoryNumber, feed: Weak<Feed>, now: Arc<StockView>) {
+///
+/// Watchers learn that it ended from the end of `reached`.
+async fn follow(
+    app: Arc<App>,
+    inventory: InventoryNumber,
+    feed: Weak<Feed>,
+    now: Arc<StockView>,
+    reached: watch::Sender<u64>,
+) {
     let Ok(mut subscription) = app.engine.subscribe(inventory, now.sequence).await else { return };
     let mut last = Some(now);
     loop {
@@ -275,7 +285,7 @@ async fn follow(app: Arc<App>, inventory: InventoryNumber, feed: Weak<Feed>, now
             _ => *feed.kept.lock() = Kept::default(),
         }
         last = batch.stock.clone();
-        feed.sequence.send_if_modified(|sequence| {
+        reached.send_if_modified(|sequence| {
             let further = batch.sequence > *sequence;
             *sequence = batch.sequence.max(*sequence);
             further

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use load::{Answer, Connection, Measured, Server, closed_loop, post, print_machine};
 
-const CONNECTIONS: usize = 64;
+const CONNECTIONS: usize = 256;
 const LASTING: Duration = Duration::from_secs(4);
 const ROUNDS: usize = 3;
 const BATCH_COMMANDS: usize = 5_000;

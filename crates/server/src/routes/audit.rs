@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::caller::{Caller, find_booking};
+use crate::caller::{RunsSales, find_booking};
 use crate::ids::booking_id;
 use crate::journal::{booking_of, described, headed, unreadable};
 use crate::keys::Role;
@@ -88,10 +88,9 @@ const BATCHES_AT_ONCE: u64 = 64;
 )]
 pub(crate) async fn audit(
     State(app): State<Arc<App>>,
-    caller: Caller,
+    RunsSales(caller): RunsSales,
     Query(wanted): Query<Wanted>,
 ) -> Result<Response, Problem> {
-    caller.must_run_sales()?;
     let (number, booking) = find_booking(&app, &caller, booking_id(&wanted.booking)?).await?;
     let _turn = READERS.acquire().await.expect("never closed");
     Ok(json(StatusCode::OK, &AuditBody { items: deeds(&app, number, &booking).await? }, false))

@@ -11,8 +11,7 @@ use futures_util::stream;
 use tokio::sync::mpsc;
 
 use crate::app::App;
-use crate::caller::{Caller, OPEN_TENANT};
-use crate::ids::parts_of;
+use crate::caller::Admin;
 use crate::problem::Problem;
 
 /// Pieces that wait to be sent: reading the store does not run ahead of a slow client.
@@ -32,13 +31,8 @@ const PIECE_BYTES: usize = 256 * 1024;
         (status = 200, description = "A file for `boxoffice restore`.", body = Vec<u8>, content_type = "application/octet-stream"),
     ),
 )]
-pub(crate) async fn backup(State(app): State<Arc<App>>, caller: Caller) -> Result<Response, Problem> {
-    caller.must_be_admin()?;
-    if !is_of_the_house(&app, &caller) {
-        return Err(Problem::forbidden(format!(
-            "A backup has the data of all tenants. Only an admin of the tenant {OPEN_TENANT:?} may have it."
-        )));
-    }
+pub(crate) async fn backup(State(app): State<Arc<App>>, Admin(caller): Admin) -> Result<Response, Problem> {
+    caller.must_be_of_the_house(&app)?;
     let (sender, receiver) = mpsc::channel(WAITING_PIECES_MAX);
     tokio::task::spawn_blocking(move || write(&app, &sender));
     let pieces = stream::unfold(receiver, |mut receiver| async {
@@ -50,17 +44,6 @@ pub(crate) async fn backup(State(app): State<Arc<App>>, caller: Caller) -> Resul
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)
-}
-
-/// Whoever runs the server, or the only tenant there is.
-fn is_of_the_house(app: &App, caller: &Caller) -> bool {
-    let inventories = app.engine.inventories();
-    let only_tenant = inventories
-        .iter()
-        .filter_map(|listed| parts_of(&listed.name))
-        .all(|(tenant, _, _)| tenant == &*caller.tenant)
-        && app.keys.all().iter().all(|key| key.tenant == caller.tenant);
-    *caller.tenant == *OPEN_TENANT || only_tenant
 }
 
 fn write(app: &App, sender: &mpsc::Sender<io::Result<Bytes>>) {

@@ -1,6 +1,6 @@
 //! `POST /v1/batch`: many commands, each for itself, answered when all are durable.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -29,7 +29,7 @@ use crate::caller::{Caller, find_booking};
 use crate::idempotency::IdempotencyKey;
 use crate::input::{Strict, parse, read_body};
 use crate::limits::{BATCH_COMMANDS_MAX, LARGE_BODY_BYTES_MAX};
-use crate::outer::RequestId;
+use crate::outer::{REPLAYED, RequestId};
 use crate::problem::Problem;
 use crate::submit::{Asked, Granted};
 
@@ -136,7 +136,7 @@ impl<'de> de::Visitor<'de> for CommandVisitor {
 
 fn of_op<'de, A: MapAccess<'de>>(op: &str, map: A) -> Result<BatchCommand, A::Error> {
     let on_booking = op != "book";
-    let mut fields = Fields { map, key: None, id: None, takes_id: on_booking };
+    let mut fields = Fields { map, key: None, has_key: false, id: None, takes_id: on_booking };
     macro_rules! body {
         () => {
             Deserialize::deserialize(de::value::MapAccessDeserializer::new(&mut fields))?
@@ -177,6 +177,8 @@ fn of_op<'de, A: MapAccess<'de>>(op: &str, map: A) -> Result<BatchCommand, A::Er
 struct Fields<A> {
     map: A,
     key: Option<String>,
+    /// Whether a key was there, `null` or not.
+    has_key: bool,
     id: Option<Uuid>,
     /// Whether `id` names the booking that is acted on, rather than being a field of the request.
     takes_id: bool,
@@ -188,7 +190,10 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for &mut Fields<A> {
     fn next_key_seed<K: de::DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
         while let Some(name) = self.map.next_key::<std::borrow::Cow<'de, str>>()? {
             match &*name {
-                "idempotency_key" if self.key.is_none() => self.key = self.map.next_value()?,
+                "idempotency_key" if !self.has_key => {
+                    self.has_key = true;
+                    self.key = self.map.next_value()?;
+                }
                 "id" if self.takes_id && self.id.is_none() => self.id = Some(self.map.next_value()?),
                 "op" | "idempotency_key" => {
                     let _: IgnoredAny = self.map.next_value()?;
@@ -215,12 +220,16 @@ struct Sent {
 
 /// Sends many commands at once, each for itself.
 ///
-/// Answered in order when all are durable. A command that is refused does not stop the others.
+/// Answered in order when all are durable. A command that is refused does not stop the others. A command without an
+/// `idempotency_key` of its own has the one of the header, with its place in the batch.
 #[utoipa::path(
     post,
     path = "/v1/batch",
     tag = "bookings",
     operation_id = "batch",
+    params(
+        IdempotencyKey,
+    ),
     request_body(content = Batch, example = json!({
                 "commands": [
                     { "op": "book", "idempotency_key": "a-1", "customer": "user-42", "event": "gala", "best_available": { "quantity": 2 } },
@@ -234,6 +243,7 @@ struct Sent {
 pub(crate) async fn batch(
     State(app): State<Arc<App>>,
     caller: Caller,
+    header_key: IdempotencyKey,
     request: Request,
 ) -> Result<Response, Problem> {
     let request_id = request.extensions().get::<RequestId>().cloned().map_or_else(String::new, |id| id.0);
@@ -243,63 +253,144 @@ pub(crate) async fn batch(
     if commands.is_empty() || commands.len() > BATCH_COMMANDS_MAX {
         return Err(Problem::invalid("/commands", format!("must be 1 to {BATCH_COMMANDS_MAX} commands")));
     }
-    let mut booked = HashMap::new();
-    let mut sent: Vec<Result<Sent, Problem>> = Vec::with_capacity(commands.len());
-    let mut submitted = Vec::with_capacity(commands.len());
-    for command in &commands {
-        match prepare(&app, &caller, command, &mut booked).await {
-            Ok((one, command)) => {
-                submitted.push((one.inventory, command));
-                sent.push(Ok(one));
-            }
-            Err(problem) => sent.push(Err(problem)),
-        }
+    app.rates.charge(&caller, commands.len() - 1);
+    make_contact_keys(&app, &caller, &commands).await;
+    let mut answered = Answered {
+        app: &app,
+        caller: &caller,
+        request_id: &request_id,
+        made: HashMap::new(),
+        replayed: true,
+        text: Vec::with_capacity(commands.len() * 512),
+    };
+    let mut first = 0;
+    for part in parts_of(&commands) {
+        answered.send(part, first, &header_key).await;
+        first += part.len();
     }
-    let mut answers = app.engine.submit_all(submitted).await.into_iter();
-    let mut text = Vec::with_capacity(commands.len() * 512);
-    text.extend_from_slice(b"{\"results\":[");
-    for (index, one) in sent.into_iter().enumerate() {
-        if index > 0 {
-            text.push(b',');
-        }
-        let result = match one {
-            Ok(sent) => {
-                let answer = answers.next().expect("one for each");
-                let result = understand(&app, &caller, &sent, answer).await;
-                if let Some(admitted) = sent.admitted {
-                    settle_hold(&app, &caller, admitted, result.as_ref().ok());
-                }
-                result.map(|granted| (sent.admitted.is_some(), granted))
-            }
-            Err(problem) => Err(problem),
-        };
-        write_result(&app, &request_id, result, &mut text);
-    }
-    text.extend_from_slice(b"]}");
+    let text = [b"{\"results\":[", answered.text.as_slice(), b"]}"].concat();
     let mut response = Response::new(Body::from(text));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if answered.replayed {
+        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    }
     Ok(response)
 }
 
-/// Finds out where a command goes. Bookings made earlier in the batch can be acted on later in it.
+/// The commands in parts, so that each acts only on bookings that were made before its part: whether they were, and by whom, has
+/// to be known by then.
+fn parts_of(commands: &[BatchCommand]) -> Vec<&[BatchCommand]> {
+    let mut parts = Vec::new();
+    let mut first = 0;
+    let mut booked = HashSet::new();
+    for (index, command) in commands.iter().enumerate() {
+        let acts_on = match &command.op {
+            Op::Book(request) => {
+                booked.extend(request.id.map(|id| BookingId::from_bytes(id.into_bytes())));
+                continue;
+            }
+            Op::Confirm(id, _)
+            | Op::Extend(id, _)
+            | Op::Cancel(id, _)
+            | Op::Move(id, _)
+            | Op::Redeem(id, _) => id,
+        };
+        if booked.contains(acts_on) {
+            parts.push(&commands[first..index]);
+            first = index;
+            booked.clear();
+        }
+    }
+    parts.push(&commands[first..]);
+    parts
+}
+
+/// The keys of new customers' contacts share commits if they are asked for together. What fails here fails again, and is told,
+/// with its command.
+async fn make_contact_keys(app: &App, caller: &Caller, commands: &[BatchCommand]) {
+    let customers = commands.iter().filter_map(|command| match &command.op {
+        Op::Book(request) => request.contact.as_ref().map(|_| request.customer.as_str()),
+        Op::Confirm(..) | Op::Extend(..) | Op::Cancel(..) | Op::Move(..) | Op::Redeem(..) => None,
+    });
+    let customers: HashSet<&str> = customers.collect();
+    futures_util::future::join_all(
+        customers.into_iter().map(|customer| app.contacts.prepare(&caller.tenant, customer)),
+    )
+    .await;
+}
+
+/// What was answered so far.
+struct Answered<'a> {
+    app: &'a App,
+    caller: &'a Caller,
+    request_id: &'a str,
+    /// Bookings that this batch made under ids of the caller's own.
+    made: HashMap<BookingId, InventoryNumber>,
+    /// Whether all of it was said before.
+    replayed: bool,
+    text: Vec<u8>,
+}
+
+impl Answered<'_> {
+    /// Sends a part of the commands and writes down what was answered.
+    async fn send(&mut self, part: &[BatchCommand], first: usize, header_key: &IdempotencyKey) {
+        let mut sent: Vec<Result<Sent, Problem>> = Vec::with_capacity(part.len());
+        let mut submitted = Vec::with_capacity(part.len());
+        for (index, command) in (first..).zip(part) {
+            let key = match (&command.key, &header_key.0) {
+                (Some(key), _) => IdempotencyKey::new(key),
+                (None, Some(key)) => Ok(IdempotencyKey(Some(format!("{key}#{index}")))),
+                (None, None) => Ok(IdempotencyKey(None)),
+            };
+            let prepared = match key {
+                Ok(key) => prepare(self.app, self.caller, command, key, &self.made).await,
+                Err(problem) => Err(problem),
+            };
+            sent.push(prepared.map(|(one, command)| {
+                submitted.push((one.inventory, command));
+                one
+            }));
+        }
+        let mut answers = self.app.engine.submit_all(submitted).await.into_iter();
+        for one in sent {
+            let result = match one {
+                Ok(sent) => {
+                    let answer = answers.next().expect("one for each");
+                    let result = understand(self.app, self.caller, &sent, answer).await;
+                    if let Some(admitted) = sent.admitted {
+                        settle_hold(self.app, self.caller, admitted, result.as_ref().ok());
+                        if result.is_ok() {
+                            self.made.insert(admitted, sent.inventory);
+                        }
+                    }
+                    result.map(|granted| (sent.admitted.is_some(), granted))
+                }
+                Err(problem) => Err(problem),
+            };
+            self.replayed &= match &result {
+                Ok((_, granted)) => granted.answer.replayed,
+                Err(problem) => problem.replayed,
+            };
+            if !self.text.is_empty() {
+                self.text.push(b',');
+            }
+            write_result(self.app, self.request_id, result, &mut self.text);
+        }
+    }
+}
+
+/// Finds out where a command goes. Bookings that were made earlier in the batch are the caller's own.
 async fn prepare(
     app: &App,
     caller: &Caller,
     command: &BatchCommand,
-    booked: &mut HashMap<BookingId, InventoryNumber>,
+    key: IdempotencyKey,
+    made: &HashMap<BookingId, InventoryNumber>,
 ) -> Result<(Sent, Command), Problem> {
-    let key = match &command.key {
-        Some(key) => IdempotencyKey::new(key)?,
-        None => IdempotencyKey(None),
-    };
     let (id, verb, action) = match &command.op {
         Op::Book(request) => {
             let inventory = request.inventory(app, caller)?;
             let book = request.command(app, caller, inventory).await?;
-            // Of a booking that exists, others may be the owner: whoever acts on it is looked at.
-            if request.id.is_some() && app.engine.booking(book.id).await?.is_none() {
-                booked.insert(book.id, inventory);
-            }
             admit_hold(app, caller, inventory, &book, &key).await?;
             let admitted = Some(book.id);
             let asked = Asked { app, caller, key: &key, operation: OPERATION, request: &**request };
@@ -312,7 +403,7 @@ async fn prepare(
         Op::Move(id, request) => (*id, "move", request.action(*id, caller)?),
         Op::Redeem(id, request) => (*id, "redeem", request.action(*id, caller)?),
     };
-    let inventory = match booked.get(&id) {
+    let inventory = match made.get(&id) {
         Some(inventory) => *inventory,
         None => find_booking(app, caller, id).await?.0,
     };

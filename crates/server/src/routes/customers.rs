@@ -6,9 +6,10 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use boxoffice_core::command::{Action, Command};
 use boxoffice_core::commands::ForgetContact;
+use boxoffice_core::limits::CUSTOMER_CHARACTERS_MAX;
 
 use crate::app::App;
-use crate::caller::Caller;
+use crate::caller::RunsSales;
 use crate::ids::parts_of;
 use crate::path::Path;
 use crate::problem::Problem;
@@ -30,11 +31,14 @@ use crate::problem::Problem;
 )]
 pub(crate) async fn forget_contact(
     State(app): State<Arc<App>>,
-    caller: Caller,
+    RunsSales(caller): RunsSales,
     Path(customer): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    caller.must_run_sales()?;
     // First the key, which makes every copy unreadable; then the copies that are not history.
+    if customer.chars().count() > CUSTOMER_CHARACTERS_MAX {
+        let message = format!("must be at most {CUSTOMER_CHARACTERS_MAX} characters");
+        return Err(Problem::invalid("/customer", message));
+    }
     app.contacts.erase(&caller.tenant, &customer).await?;
     let own = app.engine.inventories().into_iter();
     let own = own.filter(|one| parts_of(&one.name).is_some_and(|(tenant, ..)| tenant == &*caller.tenant));

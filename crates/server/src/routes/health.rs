@@ -9,7 +9,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::caller::Caller;
+use crate::caller::RunsSales;
 use crate::outer;
 use crate::problem::Problem;
 
@@ -54,7 +54,7 @@ pub(crate) async fn readyz(State(app): State<Arc<App>>) -> Result<Response, Prob
 
 /// What is counted, for Prometheus.
 ///
-/// For `admin` and `operator`.
+/// For `admin` and `operator` of the tenant `default`, or of the only one.
 #[utoipa::path(
     get,
     path = "/metrics",
@@ -64,8 +64,11 @@ pub(crate) async fn readyz(State(app): State<Arc<App>>) -> Result<Response, Prob
         (status = 200, description = "Metrics named `boxoffice_*`.", body = String, content_type = "text/plain"),
     ),
 )]
-pub(crate) async fn metrics(State(app): State<Arc<App>>, caller: Caller) -> Result<Response, Problem> {
-    caller.must_run_sales()?;
+pub(crate) async fn metrics(
+    State(app): State<Arc<App>>,
+    RunsSales(caller): RunsSales,
+) -> Result<Response, Problem> {
+    caller.must_be_of_the_house(&app)?;
     let text = app.measures.render(&app);
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response())
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::caller::Caller;
+use crate::caller::Admin;
 use crate::ids::find_inventory;
 use crate::journal::{described, headed, unreadable};
 use crate::outer::json;
@@ -81,10 +81,9 @@ struct ChangeBody {
 )]
 pub(crate) async fn journal(
     State(app): State<Arc<App>>,
-    caller: Caller,
+    Admin(caller): Admin,
     Query(wanted): Query<Wanted>,
 ) -> Result<Response, Problem> {
-    caller.must_be_admin()?;
     let limit = page::limit(wanted.limit)?;
     let (kind, id) = inventory(&wanted.inventory)?;
     let number = find_inventory(&app.engine, &caller.tenant, kind, id)?;

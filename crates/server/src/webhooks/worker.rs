@@ -213,6 +213,12 @@ impl Worker {
     async fn follow_one(&mut self, webhook: &Webhook, standing: &Standing, documents: &mut Vec<Document>) {
         let number = standing.number;
         let Some(endpoint) = self.endpoints.get_mut(&webhook.id) else { return };
+        // A cursor of a backup may be ahead of the journal that was saved before it.
+        if let Some(cursor) =
+            endpoint.cursors.get_mut(&number.0).filter(|cursor| cursor.sequence > standing.sequence)
+        {
+            *cursor = Cursor::at(standing.sequence);
+        }
         let reached = endpoint.cursors.get(&number.0).map_or(0, |cursor| cursor.sequence);
         let full = endpoint.pending.len() + endpoint.under_way >= PENDING_MAX;
         if reached >= standing.sequence || full || self.unreadable.contains(&number) {
@@ -448,7 +454,9 @@ impl Endpoint {
 fn pending(webhook: &Webhook, inventory: InventoryNumber, news: News, now: Timestamp) -> Delivery {
     let place = Place { inventory: inventory.0, sequence: news.sequence, index: news.index };
     let name = format!("{} {} {} {}", webhook.id, place.inventory, place.sequence, place.index);
-    let digest = blake3::hash(name.as_bytes());
+    // With what it says: after a restore, the same place may hold other news.
+    let digest =
+        blake3::Hasher::new().update(name.as_bytes()).update(&[0]).update(news.body.as_bytes()).finalize();
     Delivery {
         id: format!("msg_{}", readable(digest.as_bytes(), MESSAGE_ID_CHARACTERS)),
         webhook: webhook.id.clone(),

@@ -20,7 +20,7 @@ fn book(hall: &Venue, want: &Value) -> Value {
 }
 
 #[test]
-fn commands_are_answered_in_order_each_for_itself_and_share_a_sequence() {
+fn commands_are_answered_in_order_each_for_itself_and_share_sequences() {
     let hall = Venue::hall(1, 5);
     let id = "0199bbbb-0000-7000-8000-0000c0de0001";
     let commands = [
@@ -58,8 +58,9 @@ fn commands_are_answered_in_order_each_for_itself_and_share_a_sequence() {
     assert_eq!(told, expected);
     assert!(results[0].1["hold_token"].is_string() && results[2].1["hold_token"].is_null());
     assert_eq!(results[3].1["price_difference"], 0);
-    for index in [0, 2, 3, 4, 6] {
-        assert_eq!(results[index].1["sequence"], 2, "{index}");
+    // What acts on a booking of the same batch is decided after it.
+    for (index, sequence) in [(0, 2), (2, 3), (3, 3), (4, 3), (6, 3)] {
+        assert_eq!(results[index].1["sequence"], sequence, "{index}");
     }
     let problem = &results[1].1;
     for field in ["type", "title", "status", "code", "detail", "request_id", "conflicts", "alternatives"] {
@@ -152,4 +153,29 @@ fn a_booking_that_a_batch_failed_to_make_is_not_acted_on_as_if_it_were_its_own()
         [409, 200],
         "an admin may act on it; whoever may not is told so as on its own route"
     );
+}
+
+#[test]
+fn the_key_of_the_header_makes_a_whole_batch_safe_to_send_again() {
+    let hall = Venue::hall(1, 5);
+    let commands =
+        json!({ "commands": [book(&hall, &best(1)), book(&hall, &best(2)), book(&hall, &best(9))] });
+    let send = || hall.server.call("POST", "/v1/batch").key("all-of-it").json(&commands).send();
+    let (first, again) = (send(), send());
+    assert_eq!(first.expect(200)["results"][1]["status"], 201);
+    assert!(!first.is_replay() && again.is_replay());
+    assert_eq!(first.text(), again.text());
+    assert_eq!(hall.seats(), ["hhh.."]);
+}
+
+#[test]
+fn a_key_that_stands_there_twice_is_refused_whatever_it_says() {
+    let hall = Venue::hall(1, 5);
+    let text = book(&hall, &best(1)).to_string();
+    let twice = text.replacen('{', r#"{"op":"book","idempotency_key":null,"idempotency_key":"k","#, 1);
+    let twice = twice.replacen(r#","op":"book""#, "", 1);
+    let body = format!(r#"{{"commands":[{twice}]}}"#);
+    let answer = hall.server.call("POST", "/v1/batch").raw("application/json", body.as_bytes()).send();
+    answer.expect_problem(400, "INVALID_REQUEST");
+    assert_eq!(hall.seats(), ["....."]);
 }

@@ -92,3 +92,17 @@ fn an_address_that_others_can_reach_is_not_served_without_keys() {
         assert!(said.contains("boxoffice keys create"), "{said}");
     }
 }
+
+#[test]
+fn methods_that_somebody_made_up_are_counted_as_one() {
+    let server = Server::start(&[]);
+    for number in 0..5 {
+        server
+            .call(&format!("MADEUP{number}"), "/v1/events")
+            .send()
+            .expect_problem(405, "METHOD_NOT_ALLOWED");
+    }
+    let counted = server.get("/metrics");
+    assert!(counted.text().contains(r#"method="other""#), "{}", counted.text());
+    assert!(!counted.text().contains("MADEUP"), "{}", counted.text());
+}

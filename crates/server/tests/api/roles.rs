@@ -194,3 +194,53 @@ fn a_browser_holds_and_acts_with_the_token_of_its_booking() {
     with_token("POST", &format!("{}/confirm", booking_url(&free)), &free["hold_token"], &json!({}))
         .expect(200);
 }
+
+#[test]
+fn whoever_may_not_is_told_so_before_the_body_is_looked_at() {
+    let guarded = Guarded::new();
+    for path in ["/v1/events", "/v1/keys", "/v1/webhooks", "/v1/events/gala/block", "/v1/shops/bakery/boxes"]
+    {
+        guarded.send("public", "POST", path, &json!({ "nonsense": 1 })).expect_problem(403, "FORBIDDEN");
+    }
+}
+
+#[test]
+fn a_public_key_acts_on_nobody_elses_booking_through_a_batch() {
+    let guarded = Guarded::new();
+    let id = "0199bbbb-0000-7abc-8000-0000c0de0077";
+    guarded.book("seller", &json!({ "id": id, "confirm": true })).expect(201);
+    let book = json!({ "op": "book", "id": id, "customer": "eve", "event": "gala", "best_available": { "quantity": 1 } });
+    let commands = json!({ "commands": [book, { "op": "cancel", "id": id }] });
+    let answer = guarded.send("public", "POST", "/v1/batch", &commands).expect(200);
+    assert_eq!(answer["results"][0]["body"]["code"], "BOOKING_ID_TAKEN");
+    assert_eq!(answer["results"][1]["body"]["code"], "HOLD_TOKEN_REQUIRED");
+}
+
+#[test]
+fn a_key_of_browsers_and_one_of_sellers_do_not_meet() {
+    let guarded = Guarded::new();
+    let book = |role: &str, key: &str| {
+        let want = with(json!({ "customer": "ann", "event": "gala" }), &best(1));
+        let call = guarded.server.call("POST", "/v1/bookings").key(key);
+        call.header("Authorization", &format!("Bearer {}", guarded.key(role))).json(&want).send()
+    };
+    let by_browser = book("public", "order-1").expect(201);
+    let by_seller = book("seller", "order-1").expect(201);
+    assert_ne!(by_browser["id"], by_seller["id"]);
+    let by_admin = book("admin", "order-2").expect(201);
+    let by_operator = book("operator", "order-2");
+    assert!(by_operator.is_replay(), "both see everything of the tenant");
+    assert_eq!(by_operator.expect(201)["id"], by_admin["id"]);
+}
+
+#[test]
+fn the_first_key_is_an_admins_and_the_door_says_how_to_knock() {
+    let server = Server::start(&[]);
+    let refused = server.post("/v1/keys", &json!({ "role": "seller" }));
+    refused.expect_problem(400, "INVALID_REQUEST");
+    assert_eq!(refused.pointer(), "/role");
+    server.post("/v1/keys", &json!({ "role": "admin" })).expect(201);
+    let closed = server.get("/v1/events");
+    closed.expect_problem(401, "UNAUTHENTICATED");
+    assert_eq!(closed.header("www-authenticate"), Some("Bearer"));
+}

@@ -12,6 +12,7 @@ use boxoffice_core::event::SeatName;
 use boxoffice_core::ids::{BookingId, InventoryKind};
 use boxoffice_core::outcome::Grant;
 use boxoffice_engine::InventoryNumber;
+use boxoffice_engine::ids::inventory_of;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -343,6 +344,12 @@ impl NewBooking {
             return Err(Problem::forbidden("This key makes holds only."));
         }
         let want = self.want()?;
+        let chosen = self.id.map(|uuid| BookingId::from_bytes(uuid.into_bytes()));
+        // Ids that name an inventory are given by us; one that was booked elsewhere before the inventory existed would be two.
+        if chosen.is_some_and(|id| inventory_of(id) == Some(inventory)) {
+            let detail = "Ids of this form are given by the server. Choose another one.";
+            return Err(Problem::new(StatusCode::CONFLICT, "BOOKING_ID_TAKEN", detail));
+        }
         let contact = match &self.contact {
             Some(contact) => Some(app.contacts.seal(&caller.tenant, &self.customer, contact).await?),
             None => None,
@@ -352,10 +359,7 @@ impl NewBooking {
             Arc::from(bytes)
         });
         Ok(Book {
-            id: match self.id {
-                Some(uuid) => BookingId::from_bytes(uuid.into_bytes()),
-                None => app.engine.new_booking_id(inventory),
-            },
+            id: chosen.unwrap_or_else(|| app.engine.new_booking_id(inventory)),
             customer: self.customer.as_str().into(),
             contact,
             want,

@@ -80,8 +80,8 @@ pub(crate) async fn list(
             && wanted.status.is_none_or(|status| status == status_of(booking))
     };
     if let Some(customer) = &wanted.customer {
-        let (found, next) = of_customer(&app, &inventories, customer, before, limit, fits).await?;
-        return show(&app, found, next).await;
+        let (found, next) = of_customer(&app, &inventories, customer, before, limit, &fits).await?;
+        return show(&app, found, next, fits).await;
     }
     let mut found = Vec::new();
     let mut looked_at = 0;
@@ -110,11 +110,11 @@ pub(crate) async fn list(
             looked_at += 1;
             before = place;
             if fits(&booking) {
-                found.push((place.1, booking));
+                found.push(booking);
             }
         }
     }
-    show(&app, found, more.then_some(before)).await
+    show(&app, found, more.then_some(before), fits).await
 }
 
 /// A customer's bookings, from the lists that the writers keep of them. A place is one in that list.
@@ -125,7 +125,7 @@ async fn of_customer(
     before: Place,
     limit: usize,
     fits: impl Fn(&Booking) -> bool,
-) -> Result<(Vec<(InventoryNumber, Arc<Booking>)>, Option<Place>), Problem> {
+) -> Result<(Vec<Arc<Booking>>, Option<Place>), Problem> {
     let mut all = Vec::new();
     for &number in inventories {
         let newest_first = app.engine.bookings_of(number, customer).await?;
@@ -137,21 +137,23 @@ async fn of_customer(
     let more = all.len() > limit;
     all.truncate(limit);
     let next = all.last().filter(|_| more).map(|(place, _)| *place);
-    Ok((all.into_iter().map(|(place, booking)| (place.1, booking)).collect(), next))
+    Ok((all.into_iter().map(|(_, booking)| booking).collect(), next))
 }
 
 async fn show(
     app: &App,
-    found: Vec<(InventoryNumber, Arc<Booking>)>,
+    found: Vec<Arc<Booking>>,
     next: Option<Place>,
+    fits: impl Fn(&Booking) -> bool,
 ) -> Result<Response, Problem> {
     let next_cursor = next.map(|next| page::cursor(&(next.0.0, next.1.0, next.2)));
-    let mut views = Vec::with_capacity(found.len());
-    for (number, _) in &found {
-        views.push(app.engine.view(*number).await?);
+    // Each with the stock of the same commit, so that its sequence is true.
+    let mut shown = Vec::with_capacity(found.len());
+    for booking in found {
+        shown.extend(app.engine.booking_and_stock(booking.id).await?.filter(|(booking, _)| fits(booking)));
     }
     let at = app.engine.now();
-    let items = found.iter().zip(&views).map(|((_, booking), stock)| {
+    let items = shown.iter().map(|(booking, stock)| {
         BookingBody::new(booking, kind_of(stock), stock, AsOf { sequence: stock.sequence, at }, None)
     });
     Ok(json(StatusCode::OK, &Page { items: items.collect(), next_cursor }, false))

@@ -9,7 +9,7 @@ use axum::response::Response;
 use super::{AsOf, BookingBody, kind_of};
 use crate::app::App;
 use crate::caller::{Caller, find_booking};
-use crate::ids::booking_id;
+use crate::ids::{booking_id, booking_not_found};
 use crate::outer::json;
 use crate::path::Path;
 use crate::problem::Problem;
@@ -34,8 +34,9 @@ pub(crate) async fn show(
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    let (inventory, booking) = find_booking(&app, &caller, booking_id(&id)?).await?;
-    let stock = app.engine.view(inventory).await?;
+    let id = booking_id(&id)?;
+    find_booking(&app, &caller, id).await?;
+    let (booking, stock) = app.engine.booking_and_stock(id).await?.ok_or_else(booking_not_found)?;
     let as_of = AsOf { sequence: stock.sequence, at: app.engine.now() };
     let body = BookingBody::new(&booking, kind_of(&stock), &stock, as_of, None);
     Ok(json(StatusCode::OK, &body, false))

@@ -8,6 +8,7 @@ use axum::extract::State;
 use axum::response::Response;
 use boxoffice_core::booking::{Booking, Status};
 use boxoffice_core::ids::BookingId;
+use boxoffice_engine::view::StockView;
 use boxoffice_engine::{InventoryNumber, Subscription, SubscriptionError};
 use futures_util::stream;
 
@@ -72,9 +73,9 @@ impl Watcher {
             return None;
         }
         loop {
-            let (_, booking) = self.app.engine.booking(self.id).await.ok()??;
+            let (booking, stock) = self.app.engine.booking_and_stock(self.id).await.ok()??;
             if self.sent != Some(booking.version) {
-                return self.show(&booking).await;
+                return Some(self.show(&booking, &stock));
             }
             match tokio::time::timeout(heartbeat(), self.subscription.next()).await {
                 Err(_) => return Some(HEARTBEAT_MESSAGE),
@@ -91,16 +92,15 @@ impl Watcher {
         }
     }
 
-    async fn show(&mut self, booking: &Booking) -> Option<Bytes> {
-        let stock = self.app.engine.view(self.inventory).await.ok()?;
+    fn show(&mut self, booking: &Booking, stock: &StockView) -> Bytes {
         let as_of = AsOf { sequence: stock.sequence, at: self.app.engine.now() };
-        let body = BookingBody::new(booking, kind_of(&stock), &stock, as_of, None);
+        let body = BookingBody::new(booking, kind_of(stock), stock, as_of, None);
         let data = serde_json::to_vec(&body).expect("a booking is plain data");
         self.sent = Some(booking.version);
         self.ended = match booking.status {
             Status::OnHold { .. } | Status::Confirmed { .. } => false,
             Status::Redeemed { .. } | Status::Cancelled { .. } | Status::Expired { .. } => true,
         };
-        Some(message("booking", Some(u64::from(booking.version)), &data))
+        message("booking", Some(u64::from(booking.version)), &data)
     }
 }

@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 use super::body::EventBody;
 use super::{KIND, changed};
 use crate::app::App;
-use crate::caller::Caller;
+use crate::caller::Admin;
 use crate::idempotency::IdempotencyKey;
 use crate::ids::inventory_name;
 use crate::input::Input;
@@ -150,11 +150,10 @@ struct NewArea {
 )]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
-    caller: Caller,
+    Admin(caller): Admin,
     key: IdempotencyKey,
     Input(request): Input<NewEvent>,
 ) -> Result<Response, Problem> {
-    caller.must_be_admin()?;
     let id = new_id(&app, &caller, KIND, request.id.as_ref(), &key)?;
     let name = inventory_name(&caller.tenant, KIND, &id);
     let action = request.action(id)?;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::caller::Caller;
+use crate::caller::Admin;
 use crate::idempotency::{IdempotencyKey, fingerprint};
 use crate::input::Input;
 use crate::keys::{Key, NewKey, Role, Wanted};
@@ -65,12 +65,15 @@ const NAME_CHARACTERS_MAX: usize = 200;
 )]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
-    caller: Caller,
+    Admin(caller): Admin,
     key: IdempotencyKey,
     Input(request): Input<NewKeyRequest>,
 ) -> Result<Response, Problem> {
-    caller.must_be_admin()?;
     check_name(request.name.as_deref())?;
+    // From the first key on everybody needs one: it must be able to make the others.
+    if app.is_open() && request.role != Role::Admin {
+        return Err(Problem::invalid("/role", "the first key must be an admin's"));
+    }
     let fingerprint = key.0.as_ref().map(|_| fingerprint(&caller, "create key", &request));
     let seed = seed(&app, &caller, "key", &key);
     let make = move || {

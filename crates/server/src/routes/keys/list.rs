@@ -9,7 +9,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::caller::Caller;
+use crate::caller::Admin;
 use crate::keys::Role;
 use crate::outer::json;
 use crate::page::Page;
@@ -48,10 +48,9 @@ pub(crate) struct KeyBody<'a> {
 )]
 pub(crate) async fn list(
     State(app): State<Arc<App>>,
-    caller: Caller,
+    Admin(caller): Admin,
     Query(wanted): Query<PageWanted>,
 ) -> Result<Response, Problem> {
-    caller.must_be_admin()?;
     let (keys, next_cursor) = page_of(app.keys.of_tenant(&caller.tenant), &wanted, |key| key.number)?;
     let items = keys.iter().map(|key| KeyBody {
         id: &key.id,

@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 use super::slots::between;
 use super::{KIND, schedule_of};
 use crate::app::App;
-use crate::caller::Caller;
+use crate::caller::RunsSales;
 use crate::ids::find_inventory;
 use crate::outer::json;
 use crate::path::Path;
@@ -93,11 +93,10 @@ const READ_AT_ONCE: usize = 1_000;
 )]
 pub(crate) async fn analytics(
     State(app): State<Arc<App>>,
-    caller: Caller,
+    RunsSales(caller): RunsSales,
     Path(id): Path<String>,
     Query(wanted): Query<Wanted>,
 ) -> Result<Response, Problem> {
-    caller.must_run_sales()?;
     let number = find_inventory(&app.engine, &caller.tenant, KIND, &id)?;
     let stock = app.engine.view(number).await?;
     let made = made_lately(&app, number).await?;

@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 use super::body::ScheduleBody;
 use super::{KIND, changed};
 use crate::app::App;
-use crate::caller::Caller;
+use crate::caller::Admin;
 use crate::idempotency::IdempotencyKey;
 use crate::ids::inventory_name;
 use crate::input::Input;
@@ -126,11 +126,10 @@ const KEEP_PAST_DAYS_DEFAULT: u16 = 7;
 )]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
-    caller: Caller,
+    Admin(caller): Admin,
     key: IdempotencyKey,
     Input(request): Input<NewSchedule>,
 ) -> Result<Response, Problem> {
-    caller.must_be_admin()?;
     let id = new_id(&app, &caller, KIND, request.id.as_ref(), &key)?;
     let name = inventory_name(&caller.tenant, KIND, &id);
     let action = request.action(id)?;

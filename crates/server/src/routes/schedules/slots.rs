@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 use super::body::SlotBody;
 use super::{KIND, find, schedule_of};
 use crate::app::App;
-use crate::caller::Caller;
+use crate::caller::{Caller, RunsSales};
 use crate::idempotency::IdempotencyKey;
 use crate::ids::find_inventory;
 use crate::input::Input;
@@ -148,7 +148,7 @@ pub(crate) struct NewSlot {
 )]
 pub(crate) async fn add(
     State(app): State<Arc<App>>,
-    caller: Caller,
+    RunsSales(caller): RunsSales,
     key: IdempotencyKey,
     Path(id): Path<String>,
     Input(request): Input<NewSlot>,
@@ -206,7 +206,7 @@ pub(crate) enum SlotWord {
 )]
 pub(crate) async fn patch(
     State(app): State<Arc<App>>,
-    caller: Caller,
+    RunsSales(caller): RunsSales,
     key: IdempotencyKey,
     Path((id, slot)): Path<(String, String)>,
     Input(request): Input<SlotPatch>,
@@ -240,7 +240,7 @@ pub(crate) async fn patch(
 )]
 pub(crate) async fn delete(
     State(app): State<Arc<App>>,
-    caller: Caller,
+    RunsSales(caller): RunsSales,
     key: IdempotencyKey,
     Path((id, slot)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
@@ -264,7 +264,6 @@ async fn send<T: Serialize>(
     (operation, request): (&str, &T),
     action: Action,
 ) -> Result<Granted, Problem> {
-    caller.must_run_sales()?;
     let number = find_inventory(&app.engine, &caller.tenant, KIND, id)?;
     Asked { app, caller, key, operation, request }.send(number, action).await
 }

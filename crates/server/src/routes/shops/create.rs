@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 use super::body::ShopBody;
 use super::{KIND, changed};
 use crate::app::App;
-use crate::caller::Caller;
+use crate::caller::Admin;
 use crate::idempotency::IdempotencyKey;
 use crate::ids::inventory_name;
 use crate::input::Input;
@@ -83,11 +83,10 @@ pub(crate) struct NewShop {
 )]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
-    caller: Caller,
+    Admin(caller): Admin,
     key: IdempotencyKey,
     Input(request): Input<NewShop>,
 ) -> Result<Response, Problem> {
-    caller.must_be_admin()?;
     let id = new_id(&app, &caller, KIND, request.id.as_ref(), &key)?;
     let name = inventory_name(&caller.tenant, KIND, &id);
     let action = Action::CreateShop(Box::new(CreateShop {

@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 use super::body::ShopBody;
 use super::{KIND, changed};
 use crate::app::App;
-use crate::caller::Caller;
+use crate::caller::Admin;
 use crate::idempotency::IdempotencyKey;
 use crate::ids::find_inventory;
 use crate::input::Input;
@@ -57,12 +57,11 @@ pub(crate) struct ShopPatch {
 )]
 pub(crate) async fn patch(
     State(app): State<Arc<App>>,
-    caller: Caller,
+    Admin(caller): Admin,
     key: IdempotencyKey,
     Path(id): Path<String>,
     Input(request): Input<ShopPatch>,
 ) -> Result<Response, Problem> {
-    caller.must_be_admin()?;
     let number = find_inventory(&app.engine, &caller.tenant, KIND, &id)?;
     let standing = app.engine.view(number).await?;
     let terms = terms_patch(

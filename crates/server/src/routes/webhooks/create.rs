@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use super::WebhookBody;
 use crate::app::App;
-use crate::caller::Caller;
+use crate::caller::Admin;
 use crate::idempotency::{IdempotencyKey, fingerprint};
 use crate::input::Input;
 use crate::outer::json;
@@ -59,11 +59,10 @@ pub(crate) struct NewWebhookBody<'a> {
 )]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
-    caller: Caller,
+    Admin(caller): Admin,
     key: IdempotencyKey,
     Input(request): Input<NewWebhook>,
 ) -> Result<Response, Problem> {
-    caller.must_be_admin()?;
     check_events(&request.events)?;
     let checked = address::check(&request.url, app.webhooks.allow_insecure).await;
     checked.map_err(|message| Problem::invalid("/url", message))?;

@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 
 use crate::app::App;
-use crate::caller::Caller;
+use crate::caller::Admin;
 use crate::path::Path;
 use crate::problem::Problem;
 
@@ -28,10 +28,9 @@ use crate::problem::Problem;
 )]
 pub(crate) async fn delete(
     State(app): State<Arc<App>>,
-    caller: Caller,
+    Admin(caller): Admin,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    caller.must_be_admin()?;
     app.webhooks.remove(&caller.tenant, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::caller::Caller;
+use crate::caller::Admin;
 use crate::outer::json;
 use crate::page::Page;
 use crate::path::Path;
@@ -111,11 +111,10 @@ impl DeliveryBody<'_> {
 )]
 pub(crate) async fn list(
     State(app): State<Arc<App>>,
-    caller: Caller,
+    Admin(caller): Admin,
     Path(id): Path<String>,
     Query(wanted): Query<PageWanted>,
 ) -> Result<Response, Problem> {
-    caller.must_be_admin()?;
     let webhook = app.webhooks.find(&caller.tenant, &id)?;
     let mut all = app.webhooks.deliveries(&app.engine, &webhook).await?;
     let place = |delivery: &Delivery| {
@@ -148,10 +147,9 @@ pub(crate) async fn list(
 )]
 pub(crate) async fn replay(
     State(app): State<Arc<App>>,
-    caller: Caller,
+    Admin(caller): Admin,
     Path((id, delivery)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
-    caller.must_be_admin()?;
     let webhook = app.webhooks.find(&caller.tenant, &id)?;
     let delivery = app.webhooks.replay(webhook, &delivery).await?;
     Ok(json(StatusCode::OK, &DeliveryBody::of(&delivery), false))

@@ -8,7 +8,7 @@ use axum::response::Response;
 
 use super::WebhookBody;
 use crate::app::App;
-use crate::caller::Caller;
+use crate::caller::Admin;
 use crate::outer::json;
 use crate::page::Page;
 use crate::problem::Problem;
@@ -33,10 +33,9 @@ use crate::webhooks::place;
 )]
 pub(crate) async fn list(
     State(app): State<Arc<App>>,
-    caller: Caller,
+    Admin(caller): Admin,
     Query(wanted): Query<PageWanted>,
 ) -> Result<Response, Problem> {
-    caller.must_be_admin()?;
     let all = app.webhooks.of_tenant(&caller.tenant);
     let (webhooks, next_cursor) = page_of(all, &wanted, |webhook| place(webhook))?;
     let items = webhooks.iter().map(|webhook| WebhookBody::of(webhook)).collect();

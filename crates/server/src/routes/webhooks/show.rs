@@ -8,7 +8,7 @@ use axum::response::Response;
 
 use super::WebhookBody;
 use crate::app::App;
-use crate::caller::Caller;
+use crate::caller::Admin;
 use crate::outer::json;
 use crate::path::Path;
 use crate::problem::Problem;
@@ -31,10 +31,9 @@ use crate::problem::Problem;
 )]
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
-    caller: Caller,
+    Admin(caller): Admin,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    caller.must_be_admin()?;
     let webhook = app.webhooks.find(&caller.tenant, &id)?;
     Ok(json(StatusCode::OK, &WebhookBody::of(&webhook), false))
 }
