@@ -101,12 +101,18 @@ impl SubsectionView {
         assert!((1..=self.cols).contains(&number), "no such seat");
         let row = self.states.get(usize::from(row) - 1).expect("no such row");
         let index = number - 1;
-        match row[usize::from(index / SEATS_PER_WORD)] >> (2 * (index % SEATS_PER_WORD)) & 3 {
-            0 => SeatState::Available,
-            1 => SeatState::Held,
-            2 => SeatState::Sold,
-            _ => SeatState::Blocked,
-        }
+        state_of(row[usize::from(index / SEATS_PER_WORD)] >> (2 * (index % SEATS_PER_WORD)) & 3)
+    }
+
+    /// What the seats of a row are, from the left; rows count from one.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn row(&self, row: u16) -> impl Iterator<Item = SeatState> + '_ {
+        let words = self.states.get(usize::from(row) - 1).expect("no such row");
+        let codes =
+            words.iter().flat_map(|word| (0..SEATS_PER_WORD).map(move |index| word >> (2 * index) & 3));
+        codes.take(usize::from(self.cols)).map(state_of)
     }
 
     /// The rows that are not shared with an earlier view of the same subsection.
@@ -124,6 +130,15 @@ impl SubsectionView {
             counts: event.seats.counts(index),
             states: (1..=rows).map(|row| row_states(event, index, row, cols)).collect(),
         }
+    }
+}
+
+fn state_of(code: u64) -> SeatState {
+    match code {
+        0 => SeatState::Available,
+        1 => SeatState::Held,
+        2 => SeatState::Sold,
+        _ => SeatState::Blocked,
     }
 }
 

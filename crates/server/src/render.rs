@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use boxoffice_core::seats::SeatState;
 use boxoffice_core::time::Timestamp;
 use boxoffice_engine::view::{EventView, KindView, ScheduleView, ShopView, StockView, SubsectionView};
 use serde::Serialize;
@@ -118,9 +117,8 @@ fn seats_between<'a>(old: &EventView, new: &'a EventView) -> Vec<SeatNow<'a>> {
 fn rows_between<'a>(old: &SubsectionView, new: &'a SubsectionView) -> Vec<SeatNow<'a>> {
     let mut seats = Vec::new();
     for row in new.rows_unlike(old) {
-        for number in 1..=new.cols {
-            let state: SeatState = new.state(row, number);
-            if state != old.state(row, number) {
+        for (number, (state, before)) in (1u16..).zip(new.row(row).zip(old.row(row))) {
+            if state != before {
                 let seat = format!("{row}-{number}");
                 seats.push(SeatNow { section: &new.address, seat, state: state_word(state) });
             }

@@ -27,7 +27,7 @@ use crate::render;
 const KEPT_MESSAGES_MAX: usize = 4_096;
 /// Their bytes.
 const KEPT_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// A busy inventory changes hundreds of times a second: a watcher gets what gathered in this time in one write.
+/// A busy inventory changes hundreds of times a second: watchers get what gathered in this time in one write.
 const GATHER: Duration = Duration::from_millis(100);
 /// A comment that keeps proxies from cutting a quiet stream.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -40,44 +40,76 @@ pub(crate) struct Feeds {
 
 struct Feed {
     kept: Mutex<Kept>,
+    /// The last snapshot and its sequence. Locked while one is rendered: whoever comes meanwhile takes that one.
+    snapshot: tokio::sync::Mutex<Option<(u64, Bytes)>>,
     /// How far the feed is; closed when it ends.
     sequence: watch::Receiver<u64>,
+}
+
+/// What goes out in one write: the messages of some batches in a row.
+struct Frame {
+    /// The sequence of the first message.
+    first: u64,
+    /// Where each message begins.
+    starts: Vec<usize>,
+    text: Bytes,
+}
+
+impl Frame {
+    fn last(&self) -> u64 {
+        self.first + self.starts.len() as u64 - 1
+    }
+}
+
+/// A frame that still gathers.
+#[derive(Default)]
+struct Gathering {
+    first: u64,
+    starts: Vec<usize>,
+    text: Vec<u8>,
+}
+
+impl Gathering {
+    fn push(&mut self, sequence: u64, message: &[u8]) {
+        if self.starts.is_empty() {
+            self.first = sequence;
+        }
+        self.starts.push(self.text.len());
+        self.text.extend_from_slice(message);
+    }
+
+    fn take(&mut self) -> Option<Frame> {
+        let Gathering { first, starts, text } = std::mem::take(self);
+        (!starts.is_empty()).then(|| Frame { first, starts, text: text.into() })
+    }
 }
 
 #[derive(Default)]
 struct Kept {
     /// In order of sequence, without a gap.
-    messages: VecDeque<(u64, Bytes)>,
+    frames: VecDeque<Frame>,
+    messages: usize,
     bytes: usize,
 }
 
 impl Kept {
-    fn push(&mut self, sequence: u64, message: Bytes) {
-        self.bytes += message.len();
-        self.messages.push_back((sequence, message));
-        while self.messages.len() > KEPT_MESSAGES_MAX
-            || (self.bytes > KEPT_BYTES_MAX && self.messages.len() > 1)
-        {
-            let (_, oldest) = self.messages.pop_front().expect("more than one");
-            self.bytes -= oldest.len();
+    fn push(&mut self, frame: Frame) {
+        self.messages += frame.starts.len();
+        self.bytes += frame.text.len();
+        self.frames.push_back(frame);
+        while self.frames.len() > 1 && (self.messages > KEPT_MESSAGES_MAX || self.bytes > KEPT_BYTES_MAX) {
+            let oldest = self.frames.pop_front().expect("more than one");
+            self.messages -= oldest.starts.len();
+            self.bytes -= oldest.text.len();
         }
     }
 
-    /// All messages after a sequence, as one piece; `None` if some of them are not here.
+    /// The messages after a sequence, up to the end of their frame; `None` if they are not here.
     fn after(&self, sequence: u64) -> Option<(u64, Bytes)> {
-        let first = self.messages.front()?.0;
-        let skip = usize::try_from((sequence + 1).checked_sub(first)?).ok()?;
-        let mut wanted = self.messages.iter().skip(skip);
-        let (mut last, first) = wanted.next().map(|(sequence, message)| (*sequence, message.clone()))?;
-        let mut all = Vec::new();
-        for (sequence, message) in wanted {
-            if all.is_empty() {
-                all.extend_from_slice(&first);
-            }
-            all.extend_from_slice(message);
-            last = *sequence;
-        }
-        Some((last, if all.is_empty() { first } else { all.into() }))
+        let place = self.frames.partition_point(|frame| frame.last() <= sequence);
+        let frame = self.frames.get(place)?;
+        let skip = usize::try_from((sequence + 1).checked_sub(frame.first)?).ok()?;
+        Some((frame.last(), frame.text.slice(frame.starts[skip]..)))
     }
 }
 
@@ -98,7 +130,6 @@ pub(crate) async fn watch(
         sequence: feed.sequence.clone(),
         feed,
         at: resume,
-        sent: None,
         _counted: Counted::new(),
     };
     let messages = stream::unfold(watcher, |mut watcher| async {
@@ -166,7 +197,6 @@ struct Watcher {
     sequence: watch::Receiver<u64>,
     /// The last sequence that was sent, or that the client says it has.
     at: Option<u64>,
-    sent: Option<Instant>,
     _counted: Counted,
 }
 
@@ -174,9 +204,6 @@ impl Watcher {
     /// What to send next; `None` at the end.
     async fn next(&mut self) -> Option<Bytes> {
         let Some(at) = self.at else { return self.snapshot().await };
-        if let Some(sent) = self.sent {
-            tokio::time::sleep_until(sent + GATHER).await;
-        }
         let news = tokio::time::timeout(HEARTBEAT, self.sequence.wait_for(|&sequence| sequence > at)).await;
         match news.map(|news| news.is_ok()) {
             Err(_) => return Some(HEARTBEAT_MESSAGE),
@@ -187,7 +214,6 @@ impl Watcher {
         match kept {
             Some((last, messages)) => {
                 self.at = Some(last);
-                self.sent = Some(Instant::now());
                 Some(messages)
             }
             None => match self.catch_up(at).await {
@@ -213,15 +239,25 @@ impl Watcher {
             before = after;
         }
         self.at = Some(before.sequence);
-        self.sent = Some(Instant::now());
         Some(messages.into())
     }
 
+    /// A snapshot that is at least as new as what was committed when it was asked for.
     async fn snapshot(&mut self) -> Option<Bytes> {
-        let stock = self.app.engine.view(self.inventory).await.ok()?;
-        self.at = Some(stock.sequence);
-        self.sent = Some(Instant::now());
-        Some(message("snapshot", Some(stock.sequence), &render::snapshot(&stock, self.app.engine.now())))
+        let engine = &self.app.engine;
+        let asked_at = engine.view(self.inventory).await.ok()?.sequence;
+        let mut last = self.feed.snapshot.lock().await;
+        let (sequence, text) = match last.as_ref().filter(|(sequence, _)| *sequence >= asked_at) {
+            Some(last) => last.clone(),
+            None => {
+                let stock = engine.view(self.inventory).await.ok()?;
+                let text = render::snapshot(&stock, engine.now());
+                let text = message("snapshot", Some(stock.sequence), &text);
+                last.insert((stock.sequence, text)).clone()
+            }
+        };
+        self.at = Some(sequence);
+        Some(text)
     }
 }
 
@@ -236,7 +272,8 @@ impl Feed {
         }
         feeds.retain(|_, feed| feed.strong_count() > 0);
         let (sender, sequence) = watch::channel(stock.sequence);
-        let feed = Arc::new(Feed { kept: Mutex::default(), sequence });
+        let feed =
+            Arc::new(Feed { kept: Mutex::default(), snapshot: tokio::sync::Mutex::default(), sequence });
         feeds.insert(inventory, Arc::downgrade(&feed));
         tokio::spawn(follow(Arc::clone(app), inventory, Arc::downgrade(&feed), stock, sender));
         Ok(feed)
@@ -255,40 +292,93 @@ async fn follow(
 ) {
     let Ok(mut subscription) = app.engine.subscribe(inventory, now.sequence).await else { return };
     let mut last = Some(now);
+    let mut gathering = Gathering::default();
+    // The first change after a quiet time goes out at once, those that follow it gather.
+    let mut sent_at = Instant::now() - GATHER;
     loop {
-        let next = tokio::time::timeout(HEARTBEAT, subscription.next()).await;
+        let due = if gathering.starts.is_empty() { Instant::now() + HEARTBEAT } else { sent_at + GATHER };
+        let next = tokio::time::timeout_at(due, subscription.next()).await;
         let Some(feed) = feed.upgrade() else { return };
-        let batch = match next {
-            Err(_) => continue,
-            Ok(Ok(batch)) => batch,
-            Ok(Err(SubscriptionError::Overloaded)) => {
-                tokio::time::sleep(GATHER).await;
-                continue;
+        match next {
+            Err(_) => {}
+            Ok(Ok(batch)) => {
+                match (&last, &batch.stock) {
+                    (Some(before), Some(after)) if before.sequence + 1 == after.sequence => {
+                        let change = render::change(before, after, app.engine.now());
+                        let change = message("change", Some(batch.sequence), &change);
+                        gathering.push(batch.sequence, &change);
+                    }
+                    // Nothing to compare with: there is a gap, and watchers who find it take a snapshot.
+                    _ => {
+                        gathering = Gathering::default();
+                        *feed.kept.lock() = Kept::default();
+                        reached.send_replace(batch.sequence);
+                    }
+                }
+                last = batch.stock.clone();
             }
+            Ok(Err(SubscriptionError::Overloaded)) => tokio::time::sleep(GATHER).await,
             Ok(Err(SubscriptionError::Gone { .. })) => {
-                // The journal was cut: go on from what is there. Watchers find the gap and take a snapshot.
+                // The journal was cut: go on from what is there.
                 let Ok(stock) = app.engine.view(inventory).await else { return };
                 let Ok(again) = app.engine.subscribe(inventory, stock.sequence).await else { return };
+                gathering = Gathering::default();
+                *feed.kept.lock() = Kept::default();
+                reached.send_replace(stock.sequence);
                 (subscription, last) = (again, Some(stock));
-                continue;
             }
             Ok(Err(
                 SubscriptionError::Store(_) | SubscriptionError::Damaged(_) | SubscriptionError::Stopped,
             )) => return,
-        };
-        // Without both there is nothing to compare, and a gap in what is kept.
-        match (&last, &batch.stock) {
-            (Some(before), Some(after)) if before.sequence + 1 == after.sequence => {
-                let change = render::change(before, after, app.engine.now());
-                feed.kept.lock().push(batch.sequence, message("change", Some(batch.sequence), &change));
-            }
-            _ => *feed.kept.lock() = Kept::default(),
         }
-        last = batch.stock.clone();
-        reached.send_if_modified(|sequence| {
-            let further = batch.sequence > *sequence;
-            *sequence = batch.sequence.max(*sequence);
-            further
-        });
+        if sent_at.elapsed() >= GATHER
+            && let Some(frame) = gathering.take()
+        {
+            sent_at = Instant::now();
+            let sequence = frame.last();
+            feed.kept.lock().push(frame);
+            reached.send_replace(sequence);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(sequences: std::ops::RangeInclusive<u64>) -> Frame {
+        let mut gathering = Gathering::default();
+        for sequence in sequences {
+            gathering.push(sequence, format!("<{sequence}>").as_bytes());
+        }
+        gathering.take().expect("some messages")
+    }
+
+    #[test]
+    fn whoever_is_late_gets_what_is_missing_frame_by_frame_and_not_a_message_twice() {
+        let mut kept = Kept::default();
+        kept.push(frame(5..=5));
+        kept.push(frame(6..=8));
+        let after = |sequence| {
+            kept.after(sequence).map(|(last, text)| (last, String::from_utf8(text.to_vec()).unwrap()))
+        };
+        assert_eq!(after(4), Some((5, "<5>".to_owned())));
+        assert_eq!(after(5), Some((8, "<6><7><8>".to_owned())));
+        assert_eq!(after(7), Some((8, "<8>".to_owned())), "in the middle of a frame");
+        assert_eq!(after(8), None, "nothing is missing");
+        assert_eq!(after(3), None, "message 4 is gone");
+    }
+
+    #[test]
+    fn what_is_kept_has_a_bound() {
+        let mut kept = Kept::default();
+        let each = 100;
+        for number in 0..=KEPT_MESSAGES_MAX as u64 / each + 1 {
+            kept.push(frame(number * each..=number * each + each - 1));
+        }
+        assert!(kept.messages <= KEPT_MESSAGES_MAX);
+        assert_eq!(kept.messages, kept.frames.iter().map(|frame| frame.starts.len()).sum::<usize>());
+        assert_eq!(kept.bytes, kept.frames.iter().map(|frame| frame.text.len()).sum::<usize>());
+        assert!(kept.after(0).is_none());
     }
 }

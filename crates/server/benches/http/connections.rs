@@ -42,7 +42,7 @@ async fn scene() -> Scene {
     let mut command = Command::new(env!("CARGO_BIN_EXE_boxoffice"));
     command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(directory.path().join("store"));
     let server = Server::start(&mut command);
-    let body = r#"{"id":"hall","name":"Hall","currency":"TWD","sections":[{"name":"A","price":100,"subsections":[{"number":1,"rows":1000,"cols":1000}]}]}"#;
+    let body = r#"{"id":"hall","name":"Hall","currency":"TWD","sections":[{"name":"A","price":100,"subsections":[{"number":1,"rows":250,"cols":1000}]}]}"#;
     let mut connection = Connection::open(server.address).await.expect("it listens");
     assert_eq!(connection.send(&post("/v1/events", "", body)).await.expect("it answers").status, 201);
     Scene { server, _directory: directory }

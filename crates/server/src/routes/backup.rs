@@ -61,9 +61,10 @@ struct Pieces(mpsc::Sender<io::Result<Bytes>>);
 
 impl Write for Pieces {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let sent = self.0.blocking_send(Ok(Bytes::copy_from_slice(bytes)));
+        let piece = &bytes[..bytes.len().min(PIECE_BYTES)];
+        let sent = self.0.blocking_send(Ok(Bytes::copy_from_slice(piece)));
         sent.map_err(|_| io::Error::new(io::ErrorKind::BrokenPipe, "the client is gone"))?;
-        Ok(bytes.len())
+        Ok(piece.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

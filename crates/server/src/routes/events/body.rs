@@ -260,7 +260,7 @@ impl Serialize for Rows<'_> {
         let mut text = String::with_capacity(usize::from(self.0.cols));
         for row in 1..=self.0.rows {
             text.clear();
-            text.extend((1..=self.0.cols).map(|number| letter(self.0.state(row, number))));
+            text.extend(self.0.row(row).map(letter));
             rows.serialize_element(&text)?;
         }
         rows.end()
