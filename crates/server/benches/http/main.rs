@@ -53,7 +53,7 @@ fn echo() {
             let service = hyper_util::service::TowerToHyperService::new(service);
             let io = hyper_util::rt::TokioIo::new(stream);
             tokio::spawn(async move {
-                drop(hyper::server::conn::http1::Builder::new().serve_connection(io, service).await)
+                drop(hyper::server::conn::http1::Builder::new().serve_connection(io, service).await);
             });
         }
     });
