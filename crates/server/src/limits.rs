@@ -38,3 +38,5 @@ pub(crate) const CONNECTIONS_DEFAULT: usize = 20_000;
 pub(crate) const HEADERS_MAX: usize = 64;
 /// Bytes of a request's head.
 pub(crate) const HEAD_BYTES_MAX: usize = 16 * 1024;
+/// Bytes of an answer that wait in the system for the client to take them.
+pub(crate) const UNSENT_BYTES_MAX: u32 = 64 * 1024;

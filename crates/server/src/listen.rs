@@ -19,7 +19,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower_service::Service;
 
 use crate::guarded::{Guarded, Phase, Progress};
-use crate::limits::{ACCEPT_BACKLOG_CONNECTIONS, DRAIN_TIMEOUT, HEAD_BYTES_MAX, HEADERS_MAX, IDLE_TIMEOUT};
+use crate::limits::{
+    ACCEPT_BACKLOG_CONNECTIONS, DRAIN_TIMEOUT, HEAD_BYTES_MAX, HEADERS_MAX, IDLE_TIMEOUT, UNSENT_BYTES_MAX,
+};
 
 /// Takes a port.
 pub(crate) fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
@@ -71,6 +73,8 @@ fn take(
 ) {
     // Answers are small and must not wait for more.
     drop(stream.set_nodelay(true));
+    // Without this the system takes megabytes for a client that reads nothing.
+    drop(socket2::SockRef::from(&stream).set_tcp_notsent_lowat(UNSENT_BYTES_MAX));
     let progress = Arc::new(Progress::default());
     let of_service = Arc::clone(&progress);
     let service = service_fn(move |mut request: Request<Incoming>| {

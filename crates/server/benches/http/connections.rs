@@ -170,7 +170,7 @@ async fn watchers() {
     let again = book(address, 2).await.per_second();
     let unwatched = f64::midpoint(alone, again);
     println!(
-        "bookings: {alone:.0}/s before, {watched:.0}/s while watched ({} MiB read), {again:.0}/s after half hung up: {:.1} % less (wanted at most 5)",
+        "bookings: {alone:.0}/s before, {watched:.0}/s while watched ({} MiB read), {again:.0}/s when nobody reads: {:.1} % less (wanted at most 5)",
         read.get() / 1024 / 1024,
         (1.0 - watched / unwatched) * 100.0
     );
