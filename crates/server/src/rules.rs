@@ -2,8 +2,7 @@
 
 use boxoffice_core::money::Currency;
 use boxoffice_core::rules::{
-    InventoryStatus, LatePayment, Orphans, Prefer, Rules, RulesPatch, SalesWindow, Terms, TermsPatch,
-    TicketRule,
+    InventoryStatus, Orphans, Prefer, Rules, RulesPatch, SalesWindow, Terms, TermsPatch, TicketRule,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -184,7 +183,7 @@ impl RulesBody {
                 Prefer::Front => PreferWord::Front,
                 Prefer::Center => PreferWord::Center,
             },
-            late_payment: late_payment(rules.late_payment),
+            late_payment: IfExpired::of(rules.late_payment),
             tickets: match rules.tickets {
                 TicketRule::Any => TicketsWord::Any,
                 TicketRule::Registered => TicketsWord::Registered,
@@ -192,10 +191,6 @@ impl RulesBody {
             require_idempotency_key: rules.require_idempotency_key,
         }
     }
-}
-
-fn late_payment(rule: LatePayment) -> IfExpired {
-    IfExpired::of(rule)
 }
 
 impl SalesBody {

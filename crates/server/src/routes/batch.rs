@@ -255,21 +255,23 @@ pub(crate) async fn batch(
     }
     app.rates.charge(&caller, commands.len() - 1);
     make_contact_keys(&app, &caller, &commands).await;
+    let mut text = Vec::with_capacity(commands.len() * 512);
+    text.extend_from_slice(RESULTS);
     let mut answered = Answered {
         app: &app,
         caller: &caller,
         request_id: &request_id,
         made: HashMap::new(),
         replayed: true,
-        text: Vec::with_capacity(commands.len() * 512),
+        text,
     };
     let mut first = 0;
     for part in parts_of(&commands) {
         answered.send(part, first, &header_key).await;
         first += part.len();
     }
-    let text = [b"{\"results\":[", answered.text.as_slice(), b"]}"].concat();
-    let mut response = Response::new(Body::from(text));
+    answered.text.extend_from_slice(b"]}");
+    let mut response = Response::new(Body::from(answered.text));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if answered.replayed {
         response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
@@ -318,6 +320,9 @@ async fn make_contact_keys(app: &App, caller: &Caller, commands: &[BatchCommand]
     )
     .await;
 }
+
+/// How an answer begins.
+const RESULTS: &[u8] = b"{\"results\":[";
 
 /// What was answered so far.
 struct Answered<'a> {
@@ -371,7 +376,7 @@ impl Answered<'_> {
                 Ok((_, granted)) => granted.answer.replayed,
                 Err(problem) => problem.replayed,
             };
-            if !self.text.is_empty() {
+            if self.text.len() > RESULTS.len() {
                 self.text.push(b',');
             }
             write_result(self.app, self.request_id, result, &mut self.text);
