@@ -1,0 +1,188 @@
+// `<hold-panel>`: what is held, how long it still is, and what can be done with it. Used wherever something is booked.
+
+import { Refusal } from "./api.js";
+import { announce, h, show } from "./dom.js";
+import { countdown, money, whyNot } from "./format.js";
+import { t } from "./words.js";
+
+/** @typedef {import("./types.d.ts").Booking} Booking */
+/** @typedef {import("./api.js").Api} Api */
+
+const EXTEND_SECONDS = 300;
+/** Asked again until the server, whose clock decides, has ended the hold too. */
+const ASK_AGAIN_MS = 250;
+
+export class HoldPanel extends HTMLElement {
+  /** @type {Api | null} */
+  #api = null;
+  /** @type {Booking | null} */
+  #booking = null;
+  /** @type {string | null} */
+  #token = null;
+  /** Where the page that shows a booking is; no link without it. @type {string} */
+  #bookings = "/bookings/";
+  #endsAt = 0;
+  #told = Infinity;
+  #ticking = 0;
+  #limited = false;
+  #note = h("p", { class: "note", role: "alert", hidden: true });
+  #left = h("span", { class: "number", role: "timer", "aria-label": t("hold.left") });
+
+  /**
+   * `boxoffice-booking` is dispatched with the booking whenever it changed, `boxoffice-again` when the buyer wants to choose anew.
+   *
+   * @param {Api} api @param {Booking} booking @param {string | null} token @param {{bookings?: string}} [links]
+   */
+  open(api, booking, token, links = {}) {
+    this.#api = api;
+    this.#token = token;
+    this.#bookings = links.bookings ?? "/bookings/";
+    this.#limited = false;
+    this.#told = Infinity;
+    this.#note.hidden = true;
+    this.#take(booking);
+  }
+
+  disconnectedCallback() {
+    clearTimeout(this.#ticking);
+  }
+
+  connectedCallback() {
+    if (this.#booking) this.#take(this.#booking, this.#endsAt);
+  }
+
+  /** @param {Booking} booking @param {number} [endsAt] */
+  #take(booking, endsAt) {
+    this.#booking = booking;
+    this.#endsAt = endsAt ?? performance.now() + (booking.expires_in_seconds ?? 0) * 1000;
+    this.#draw();
+    clearTimeout(this.#ticking);
+    if (booking.status === "on_hold") this.#tick();
+  }
+
+  #draw() {
+    const booking = /** @type {Booking} */ (this.#booking);
+    const done = { confirmed: "good", redeemed: "good", cancelled: "", expired: "bad", on_hold: "" }[booking.status];
+    const held = booking.status === "on_hold";
+    this.setAttribute("data-status", booking.status);
+    show(
+      this,
+      h("div", { class: "spread" }, h("h2", {}, held ? t("hold.title") : t(`status.${booking.status}`)), held && h("strong", { class: "clock" }, this.#left)),
+      h("ul", { class: "held" }, lines(booking).map((line) => h("li", { class: "spread" }, h("span", {}, line.what), h("span", { class: "number" }, line.price)))),
+      h("p", { class: "spread sum" }, h("strong", {}, t("total")), h("strong", { class: "number" }, money(booking.total_price, booking.currency))),
+      this.#note,
+      held && this.#buttons(booking),
+      done !== "" && h("p", { class: `note ${done}` }, t(`hold.${booking.status === "expired" ? "expired" : "confirmed"}`)),
+      booking.status === "cancelled" && h("p", { class: "note" }, t("hold.cancelled")),
+      booking.redeem_code !== null && (booking.status === "confirmed" || booking.status === "redeemed") && h("p", {}, t("code"), h("br"), h("span", { class: "code" }, booking.redeem_code)),
+      !held && h("div", { class: "row" },
+        booking.status === "confirmed" && this.#bookings !== "" && h("a", { class: "button main", href: `${this.#bookings}${booking.id}` }, t("hold.open")),
+        h("button", { type: "button", onclick: () => this.dispatchEvent(new CustomEvent("boxoffice-again", { bubbles: true, composed: true })) }, t("hold.again"))),
+    );
+  }
+
+  /** @param {Booking} booking */
+  #buttons(booking) {
+    const pay = booking.total_price === 0 ? t("hold.confirm") : t("hold.pay", { price: money(booking.total_price, booking.currency) });
+    return h(
+      "div",
+      { class: "row" },
+      h("button", { class: "main", type: "button", "data-act": "confirm", onclick: () => this.#act("confirm", { payment_reference: null }) }, pay),
+      !this.#limited && h("button", { type: "button", "data-act": "extend", onclick: () => this.#act("extend", { seconds: EXTEND_SECONDS }) }, t("hold.extend")),
+      h("button", { class: "danger", type: "button", "data-act": "cancel", onclick: () => this.#act("cancel", {}) }, t("hold.cancel")),
+    );
+  }
+
+  #tick() {
+    const left = this.#endsAt - performance.now();
+    this.#left.textContent = countdown(left);
+    this.toggleAttribute("data-soon", left < 60_000);
+    for (const [at, words] of /** @type {[number, string][]} */ ([[60_000, "hold.minute"], [10_000, "hold.seconds"]])) {
+      if (left <= at && this.#told > at) {
+        if (this.#told !== Infinity || left > at - 2_000) announce(t(words));
+        this.#told = at;
+      }
+    }
+    if (left > 0) {
+      this.#told = Math.min(this.#told, left);
+      this.#ticking = window.setTimeout(() => this.#tick(), left % 1000 || 1000);
+    } else {
+      this.#ended();
+    }
+  }
+
+  async #ended() {
+    const asked = /** @type {Booking} */ (this.#booking);
+    try {
+      const booking = await /** @type {Api} */ (this.#api).get(`/v1/bookings/${asked.id}`, { token: this.#token });
+      if (this.#booking !== asked) return;
+      if (booking.status === "on_hold" && (booking.expires_in_seconds ?? 0) <= 0) {
+        this.#ticking = window.setTimeout(() => this.#ended(), ASK_AGAIN_MS);
+        return;
+      }
+      this.#changed(booking);
+    } catch (error) {
+      this.#say(whyNot(error), "bad");
+    }
+  }
+
+  /** @param {Booking} booking */
+  #changed(booking) {
+    this.#take(booking);
+    if (booking.status !== "on_hold") announce(t(`hold.${booking.status === "redeemed" ? "confirmed" : booking.status}`));
+    this.dispatchEvent(new CustomEvent("boxoffice-booking", { bubbles: true, composed: true, detail: { booking } }));
+  }
+
+  /** @param {"confirm" | "extend" | "cancel"} action @param {object} body */
+  async #act(action, body) {
+    const booking = /** @type {Booking} */ (this.#booking);
+    const buttons = this.querySelectorAll("button");
+    for (const button of buttons) button.disabled = true;
+    this.#note.hidden = true;
+    try {
+      const after = await /** @type {Api} */ (this.#api).post(`/v1/bookings/${booking.id}/${action}`, body, { token: this.#token });
+      this.#changed(after);
+      if (action === "extend") this.#say(t("hold.extended"), "good");
+    } catch (error) {
+      this.#refused(error, action);
+    } finally {
+      for (const button of buttons) button.disabled = false;
+    }
+  }
+
+  /** @param {unknown} error @param {string} action */
+  #refused(error, action) {
+    const booking = /** @type {Booking} */ (this.#booking);
+    if (error instanceof Refusal && error.code === "HOLD_EXPIRED") {
+      this.#changed({ ...booking, status: "expired" });
+    } else if (error instanceof Refusal && error.code === "HOLD_LIMIT_REACHED") {
+      this.#limited = true;
+      this.#draw();
+      this.#say(t("hold.limit"), "warn");
+    } else if (error instanceof Refusal && error.code === "FORBIDDEN" && action === "confirm") {
+      // A public key cannot take money: the seller does.
+      this.#say(`${t("hold.elsewhere")} ${booking.id}`, "warn");
+    } else {
+      this.#say(whyNot(error), "bad");
+    }
+  }
+
+  /** @param {string} words @param {"good" | "warn" | "bad"} kind */
+  #say(words, kind) {
+    this.#note.className = `note ${kind}`;
+    this.#note.textContent = words;
+    this.#note.hidden = false;
+  }
+}
+
+/** What was taken, a line for each kind. @param {Booking} booking */
+export function lines(booking) {
+  const lines = booking.seats.map((seat) => ({ what: `${seat.section} · ${seat.seat}`, price: money(seat.price, booking.currency) }));
+  lines.push(...booking.areas.map((area) => ({ what: `${area.name} × ${area.quantity}`, price: money(area.price * area.quantity, booking.currency) })));
+  const price = money(booking.total_price, booking.currency);
+  if (booking.slot !== null) lines.push({ what: `${booking.slot.replace("T", " ")} · ${t("unit.places", { n: booking.quantity })}`, price });
+  if (booking.box !== null) lines.push({ what: `${booking.box} · ${t("unit.boxes", { n: booking.quantity })}`, price });
+  return lines;
+}
+
+customElements.define("hold-panel", HoldPanel);
