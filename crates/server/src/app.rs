@@ -40,6 +40,8 @@ pub(crate) struct AppSettings {
     /// How long the answer of an idempotency key is kept.
     pub(crate) idempotency_keep_seconds: u32,
     pub(crate) rates: RateSettings,
+    /// The `public` key that this server's own pages use.
+    pub(crate) pages_key: Option<String>,
     /// Whether webhooks may use plain HTTP and lead to addresses that are not public: for tests.
     pub(crate) webhooks_allow_insecure: bool,
 }
@@ -50,6 +52,7 @@ impl Default for AppSettings {
             loopback: true,
             idempotency_keep_seconds: 86_400,
             rates: RateSettings::default(),
+            pages_key: None,
             webhooks_allow_insecure: false,
         }
     }

@@ -6,7 +6,7 @@ mod caller;
 mod cli;
 mod codes;
 mod contacts;
-mod docs;
+mod cross_origin;
 mod guarded;
 mod idempotency;
 mod ids;
@@ -31,6 +31,7 @@ mod secret;
 mod stream;
 mod submit;
 mod time;
+mod web;
 mod webhooks;
 
 /// What one thread took, another gives back, for every request: the system's allocator is slow at that.

@@ -10,6 +10,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 
+use crate::cross_origin;
 use crate::limits::REQUEST_ID_CHARACTERS_MAX;
 use crate::problem::Problem;
 
@@ -23,6 +24,10 @@ pub(crate) struct RequestId(pub(crate) String);
 /// The one layer around all routes.
 pub(crate) async fn outer(mut request: Request, next: Next) -> Response {
     let started = Instant::now();
+    if let Some(response) = cross_origin::preflight(&request) {
+        return response;
+    }
+    let from_elsewhere = cross_origin::has_key(request.headers());
     let id = RequestId::of(request.headers());
     request.extensions_mut().insert(id.clone());
     let method = request.method().clone();
@@ -53,6 +58,9 @@ pub(crate) async fn outer(mut request: Request, next: Next) -> Response {
     crate::measure::count_request(&method, &route, response.status(), started.elapsed());
     let id = HeaderValue::from_str(&id.0).expect("ids are printable");
     response.headers_mut().insert(REQUEST_ID, id);
+    if from_elsewhere {
+        cross_origin::allow(&mut response);
+    }
     response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
 }
@@ -95,6 +103,15 @@ pub(crate) fn json(status: StatusCode, body: &impl serde::Serialize, replayed: b
         response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
     }
     response
+}
+
+/// Whether the caller has this version already.
+pub(crate) fn is_known(headers: &HeaderMap, tag: &str) -> bool {
+    let known = headers.get(header::IF_NONE_MATCH).and_then(|tags| tags.to_str().ok()).unwrap_or_default();
+    known
+        .split(',')
+        .map(str::trim)
+        .any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag)
 }
 
 pub(crate) async fn route_not_found() -> Problem {

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::routing::{delete, get, patch, post, put};
+use axum::http::HeaderMap;
+use axum::routing::{MethodRouter, delete, get, patch, post, put};
 
 use crate::app::App;
-use crate::docs;
 use crate::openapi;
 use crate::outer::{method_not_allowed, outer, route_not_found};
 use crate::routes::{
     audit, backup, batch, bookings, customers, events, health, journal, keys, schedules, shops, webhooks,
 };
+use crate::web;
 
 pub(crate) fn router(app: Arc<App>) -> Router {
     Router::new()
@@ -19,9 +20,16 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/readyz", get(health::readyz))
         .route("/metrics", get(health::metrics))
         .route("/openapi.json", get(openapi::serve))
-        .route("/docs", get(docs::page))
-        .route("/docs/docs.css", get(docs::style))
-        .route("/docs/docs.js", get(docs::script))
+        .route("/", page("home.html"))
+        .route("/events/{id}", page("event.html"))
+        .route("/schedules/{id}", page("schedule.html"))
+        .route("/shops/{id}", page("shop.html"))
+        .route("/bookings/{id}", page("booking.html"))
+        .route("/desk", page("desk.html"))
+        .route("/docs", page("docs.html"))
+        .route("/embed.js", page("embed.js"))
+        .route("/web/settings.js", get(web::settings))
+        .route("/web/{*file}", get(web::part))
         .route("/v1/events", get(events::list::list).post(events::create::create))
         .route("/v1/events/{id}", get(events::show::show).patch(events::patch::patch))
         .route("/v1/events/{id}/block", post(events::block::block))
@@ -66,4 +74,8 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .method_not_allowed_fallback(method_not_allowed)
         .layer(axum::middleware::from_fn(outer))
         .with_state(app)
+}
+
+fn page(file: &'static str) -> MethodRouter<Arc<App>> {
+    get(move |headers: HeaderMap| async move { web::file(file, &headers) })
 }

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::step::{Steps, cargo};
-use crate::{sources, tidy};
+use crate::{sources, tidy, web};
 
 /// Runs all steps; the first that fails ends it.
 ///
@@ -13,6 +13,7 @@ pub(crate) fn run() -> Result<()> {
     steps.cargo("fmt --all --check")?;
     steps.cargo("clippy --locked --workspace --all-targets -- -D warnings")?;
     steps.run("tidy", tidy::run)?;
+    steps.run("types of the web pages", web::check_types)?;
     steps.run("cargo-deny is installed", deny_is_installed)?;
     steps.cargo("deny --workspace check bans licenses sources")?;
     steps.summarize();

@@ -12,6 +12,7 @@ mod step;
 mod test;
 mod tidy;
 mod tools;
+mod web;
 
 use std::process::ExitCode;
 
@@ -24,6 +25,7 @@ const USAGE: &str = "usage: cargo xtask <command>
   tidy                                  the structural rules of the repository
   openapi                               writes docs/openapi.json from the code
   schemathesis                          requests made up from the API's document, against a server of its own
+  web [NAME]                            the web pages in a real browser; only tests with NAME in their file's name
   sim [--seed N] [--runs K]             simulated runs with crashes from seed N on, each audited
   planted-bugs [--list] [--only NAME]   puts known bugs into core and engine, one by one: the tests must notice each
 ";
@@ -37,6 +39,8 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["openapi"] => openapi::run(),
         ["schemathesis"] => schemathesis::run(),
+        ["web"] => web::run(None),
+        ["web", only] => web::run(Some(only)),
         ["sim", options @ ..] => sim::run(options),
         ["planted-bugs"] => planted_bugs::run(None),
         ["planted-bugs", "--list"] => planted_bugs::list(),

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::step::Steps;
-use crate::{schemathesis, sources, tools};
+use crate::{schemathesis, sources, tools, web};
 
 /// Runs all steps; the first that fails ends it.
 ///
@@ -15,6 +15,7 @@ pub(crate) fn run() -> Result<()> {
     steps.cargo("test --locked --workspace --doc")?;
     steps.cargo("check --locked --workspace --benches")?;
     steps.run("schemathesis", schemathesis::run)?;
+    steps.run("web pages", || web::run(None))?;
     steps.summarize();
     Ok(())
 }

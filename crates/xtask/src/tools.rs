@@ -10,6 +10,10 @@ const NEEDED: &[(&str, &[&str], &str)] = &[
     ("strace", &["--version"], "strace"),
     // Schemathesis is installed into an environment of its own.
     ("python3", &["-c", "import ensurepip, venv"], "python3-venv"),
+    // The web pages are tested in a real browser.
+    ("node", &["-e", "process.exit(parseInt(process.versions.node) >= 20 ? 0 : 1)"], "nodejs"),
+    ("npm", &["--version"], "npm"),
+    ("chromium", &["--version"], "chromium"),
 ];
 
 /// Sees to it that every program is there: installs what is missing if it may, and otherwise says what to install.

@@ -71,8 +71,9 @@ async fn demo(options: &Options) -> Result<(), Failure> {
     let files = Files { store: Box::new(InMemoryBackend::new()), mark: Box::new(InMemoryBackend::new()) };
     let store = Arc::new(EmbeddedStore::open_files(files)?);
     let engine = Engine::start(store, Clock::system(), &Settings::default())?;
-    let settings = AppSettings { loopback: options.listen.ip().is_loopback(), ..AppSettings::default() };
-    let key = if settings.loopback { None } else { Some(make_key(&engine)?) };
+    let mut settings = AppSettings { loopback: options.listen.ip().is_loopback(), ..AppSettings::default() };
+    let key = if settings.loopback { None } else { Some(make_key(&engine, Role::Admin)?) };
+    settings.pages_key = if settings.loopback { None } else { Some(make_key(&engine, Role::Public)?) };
     let app = App::new(engine, settings)?;
     let house = House { router: router(Arc::clone(&app)), key };
     let slots = fill(&house).await?;
@@ -85,10 +86,10 @@ async fn demo(options: &Options) -> Result<(), Failure> {
     result
 }
 
-fn make_key(engine: &Engine) -> Result<String, Failure> {
+fn make_key(engine: &Engine, role: Role) -> Result<String, Failure> {
     let name = Some("demo".to_owned());
     let seed = rand::random();
-    let wanted = Wanted { tenant: OPEN_TENANT, role: Role::Admin, name, seed, fingerprint: None };
+    let wanted = Wanted { tenant: OPEN_TENANT, role, name, seed, fingerprint: None };
     Ok(crate::keys::Keys::load(engine)?.make(wanted)?.text)
 }
 

@@ -17,6 +17,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::console::{Failure, LogFormat, log, say};
 use crate::app::{App, AppSettings};
+use crate::keys::Role;
 use crate::limits::CONNECTIONS_DEFAULT;
 use crate::listen;
 use crate::rates::RateSettings;
@@ -56,6 +57,10 @@ pub(crate) struct Options {
     /// Holds that each caller may have alive at one time; no limit if not set.
     #[arg(long, env = "BOXOFFICE_LIVE_HOLDS_PER_CALLER", value_parser = value_parser!(u32).range(1..))]
     live_holds_per_caller: Option<u32>,
+    /// The API key that this server's own web pages use; its role must be `public`, since every visitor gets it. Without it the
+    /// pages work only while there are no keys.
+    #[arg(long, env = "BOXOFFICE_PAGES_KEY", hide_env_values = true)]
+    pages_key: Option<String>,
     /// Connections at one time; more are turned away with 503.
     #[arg(long, alias = "max-connections", env = "BOXOFFICE_CONNECTIONS_MAX", default_value_t = CONNECTIONS_DEFAULT)]
     connections_max: usize,
@@ -106,6 +111,15 @@ async fn serve(options: &Options) -> Result<(), Failure> {
             options.data.display(),
         )));
     }
+    if let Some(key) = &app.settings.pages_key {
+        // Whoever opens a page can read it.
+        let public = app.keys.check(key).is_some_and(|key| key.role == Role::Public);
+        if !public {
+            return Err(Failure::new(
+                "the pages' key is not known, or may do more than visitors should: make one with --role public",
+            ));
+        }
+    }
     keep_open(app, options.listen, options.connections_max).await
 }
 
@@ -129,6 +143,7 @@ impl Options {
                 requests_per_second_per_address: self.rate_limit_per_address,
                 live_holds_per_caller: self.live_holds_per_caller,
             },
+            pages_key: self.pages_key.clone(),
             webhooks_allow_insecure: self.webhooks_allow_insecure,
         }
     }
@@ -171,7 +186,8 @@ fn not_bound(listen: SocketAddr, error: &std::io::Error) -> Failure {
 fn greet(address: SocketAddr, open: bool) -> Result<(), Failure> {
     let key = if open { "" } else { " -H 'Authorization: Bearer YOUR-KEY'" };
     say(format!("Boxoffice is open at http://{address}"))?;
-    say(format!("  look around   http://{address}/docs"))?;
+    say(format!("  the desk      http://{address}/desk"))?;
+    say(format!("  the API       http://{address}/docs"))?;
     say(format!("  from a shell  curl{key} http://{address}/v1/events"))
 }
 

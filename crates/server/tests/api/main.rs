@@ -11,6 +11,7 @@ mod errors;
 mod events;
 mod health;
 mod idempotency;
+mod pages;
 mod roles;
 mod schedules;
 mod server;

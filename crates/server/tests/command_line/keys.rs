@@ -59,3 +59,25 @@ fn what_cannot_be_done_is_said() {
     run(&["keys", "create", "--data", path(&data), "--role", "admin"]).well();
     run(&["keys", "revoke", "--data", path(&data), "abc"]).badly(1, &["there is no key abc"]);
 }
+
+#[test]
+fn the_pages_get_a_public_key_and_no_other() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let make = |role: &str| {
+        let out = run(&["keys", "create", "--data", path(&data), "--role", role]).well();
+        out.lines().last().unwrap().to_owned()
+    };
+    let (operator, public) = (make("operator"), make("public"));
+    for wrong in [operator.as_str(), "bo_not_one"] {
+        run(&["serve", "--data", path(&data), "--listen", "127.0.0.1:0", "--pages-key", wrong])
+            .badly(1, &["pages' key", "--role public"]);
+    }
+    let server =
+        Server::start(&["serve", "--data", path(&data), "--listen", "127.0.0.1:0", "--pages-key", &public]);
+    let (status, script) = server.send("GET", "/web/settings.js", None);
+    assert_eq!(
+        (status, String::from_utf8(script).unwrap()),
+        (200, format!("export const key = \"{public}\";\n"))
+    );
+}

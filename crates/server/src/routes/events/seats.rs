@@ -11,7 +11,7 @@ use super::body::{AllSeatsBody, SeatsAnswer, SeatsBody};
 use super::{event_of, find};
 use crate::app::App;
 use crate::caller::Caller;
-use crate::outer::json;
+use crate::outer::{is_known, json};
 use crate::path::Path;
 use crate::problem::Problem;
 use crate::query::Query;
@@ -69,13 +69,4 @@ pub(crate) async fn seats(
     response.headers_mut().insert(header::ETAG, HeaderValue::from_str(&tag).expect("digits"));
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     Ok(response)
-}
-
-/// Whether the caller has this version already.
-fn is_known(headers: &HeaderMap, tag: &str) -> bool {
-    let known = headers.get(header::IF_NONE_MATCH).and_then(|tags| tags.to_str().ok()).unwrap_or_default();
-    known
-        .split(',')
-        .map(str::trim)
-        .any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag)
 }
