@@ -36,22 +36,59 @@ impl FromRequestParts<Arc<App>> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Caller, Problem> {
         let address = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
-        let hold_token = parts.headers.get("hold-token").and_then(|token| token.to_str().ok());
-        let hold_token = hold_token.map(str::to_owned);
+        Caller::identify(app, &parts.method, &Credentials::of(&parts.headers)?, address)
+    }
+}
+
+/// What a request says about who sends it.
+#[derive(Debug)]
+pub(crate) struct Credentials<'a> {
+    pub(crate) authorization: Option<&'a str>,
+    pub(crate) hold_token: Option<&'a str>,
+    pub(crate) host: Option<&'a str>,
+    pub(crate) origin: Option<&'a str>,
+    pub(crate) fetch_site: Option<&'a str>,
+}
+
+impl Credentials<'_> {
+    fn of(headers: &HeaderMap) -> Result<Credentials<'_>, Problem> {
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let authorization = match headers.get(header::AUTHORIZATION) {
+            Some(value) => Some(value.to_str().map_err(|_| not_bearer())?),
+            None => None,
+        };
+        Ok(Credentials {
+            authorization,
+            hold_token: text("hold-token"),
+            host: text("host"),
+            origin: text("origin"),
+            fetch_site: text("sec-fetch-site"),
+        })
+    }
+}
+
+impl Caller {
+    pub(crate) fn identify(
+        app: &App,
+        method: &Method,
+        credentials: &Credentials<'_>,
+        address: Option<std::net::IpAddr>,
+    ) -> Result<Caller, Problem> {
         if let Some(address) = address {
             app.rates.admit_address(address)?;
         }
-        let (tenant, role, actor) = match bearer(&parts.headers)? {
+        let (tenant, role, actor) = match credentials.authorization.map(bearer).transpose()? {
             Some(text) => {
                 let key = app.keys.check(text).ok_or_else(|| unauthenticated("The key is not known."))?;
                 (Arc::clone(&key.tenant), key.role, key.actor())
             }
             None if app.is_open() => {
-                check_not_another_site(&parts.method, &parts.headers)?;
+                check_not_another_site(method, credentials)?;
                 (Arc::clone(&app.open_tenant), Role::Admin, Actor::default())
             }
             None => return Err(unauthenticated("Send your key as `Authorization: Bearer <key>`.")),
         };
+        let hold_token = credentials.hold_token.map(str::to_owned);
         let caller = Caller { tenant, role, actor, hold_token, address };
         app.rates.admit(&caller)?;
         Ok(caller)
@@ -97,13 +134,15 @@ impl IntoParams for Caller {
     }
 }
 
-fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
-    let Some(value) = headers.get(header::AUTHORIZATION) else { return Ok(None) };
-    let bearer = value.to_str().ok().and_then(|value| value.split_once(' '));
-    match bearer {
-        Some((scheme, key)) if scheme.eq_ignore_ascii_case("bearer") => Ok(Some(key.trim())),
-        _ => Err(unauthenticated("Only `Authorization: Bearer <key>` is understood.")),
+fn bearer(value: &str) -> Result<&str, Problem> {
+    match value.split_once(' ') {
+        Some((scheme, key)) if scheme.eq_ignore_ascii_case("bearer") => Ok(key.trim()),
+        _ => Err(not_bearer()),
     }
+}
+
+fn not_bearer() -> Problem {
+    unauthenticated("Only `Authorization: Bearer <key>` is understood.")
 }
 
 fn unauthenticated(detail: &'static str) -> Problem {
@@ -112,14 +151,13 @@ fn unauthenticated(detail: &'static str) -> Problem {
 
 /// Without keys, whoever reaches the port is admin. Browsers reach it on behalf of any page they show: pages of other sites
 /// must not write, and a name that somebody pointed at this machine must not even read.
-fn check_not_another_site(method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+fn check_not_another_site(method: &Method, credentials: &Credentials<'_>) -> Result<(), Problem> {
     let refuse = || {
         Problem::forbidden(
             "Without API keys, only this machine's own pages and programs may ask. Make a key.",
         )
     };
-    let host = text("host").unwrap_or_default();
+    let host = credentials.host.unwrap_or_default();
     if !is_this_machine(host_name(host)) {
         return Err(refuse());
     }
@@ -128,10 +166,10 @@ fn check_not_another_site(method: &Method, headers: &HeaderMap) -> Result<(), Pr
     }
     let same_origin =
         |origin: &str| origin.split_once("://").is_some_and(|(_, rest)| rest.eq_ignore_ascii_case(host));
-    if text("origin").is_some_and(|origin| !same_origin(origin)) {
+    if credentials.origin.is_some_and(|origin| !same_origin(origin)) {
         return Err(refuse());
     }
-    match text("sec-fetch-site") {
+    match credentials.fetch_site {
         None | Some("same-origin" | "none") => Ok(()),
         Some(_) => Err(refuse()),
     }
@@ -249,7 +287,8 @@ mod tests {
             let headers = headers.iter().map(|(name, value)| {
                 ((*name).parse().unwrap(), axum::http::HeaderValue::from_str(value).unwrap())
             });
-            check_not_another_site(&method, &headers.collect()).is_ok()
+            let headers: HeaderMap = headers.collect();
+            check_not_another_site(&method, &Credentials::of(&headers).unwrap()).is_ok()
         };
         const HERE: (&str, &str) = ("host", "127.0.0.1:8080");
         type Row = (Method, &'static [(&'static str, &'static str)], bool);

@@ -41,6 +41,8 @@ impl Progress {
 #[derive(Debug)]
 pub(crate) struct Guarded<S> {
     stream: S,
+    /// Was read before, and comes first.
+    ahead: Vec<u8>,
     progress: Arc<Progress>,
     head: Deadline,
     write: Deadline,
@@ -74,9 +76,10 @@ impl Deadline {
 }
 
 impl<S> Guarded<S> {
-    pub(crate) fn new(stream: S, progress: Arc<Progress>) -> Guarded<S> {
+    pub(crate) fn new(stream: S, ahead: Vec<u8>, progress: Arc<Progress>) -> Guarded<S> {
         Guarded {
             stream,
+            ahead,
             progress,
             head: Deadline::new(HEAD_READ_TIMEOUT),
             write: Deadline::new(WRITE_STALL_TIMEOUT),
@@ -105,7 +108,14 @@ impl<S: AsyncRead + Unpin> AsyncRead for Guarded<S> {
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
         let before = buffer.filled().len();
-        let read = Pin::new(&mut this.stream).poll_read(context, buffer);
+        let read = if this.ahead.is_empty() {
+            Pin::new(&mut this.stream).poll_read(context, buffer)
+        } else {
+            let taken = this.ahead.len().min(buffer.remaining());
+            buffer.put_slice(&this.ahead[..taken]);
+            this.ahead.drain(..taken);
+            Poll::Ready(Ok(()))
+        };
         if read.is_ready() && buffer.filled().len() > before && this.progress.is(Phase::Idle) {
             this.progress.set(Phase::Head);
         }
@@ -161,7 +171,7 @@ mod tests {
     fn pair() -> (Guarded<tokio::io::DuplexStream>, Arc<Progress>, tokio::io::DuplexStream) {
         let (ours, theirs) = tokio::io::duplex(64);
         let progress = Arc::new(Progress::default());
-        (Guarded::new(ours, Arc::clone(&progress)), progress, theirs)
+        (Guarded::new(ours, Vec::new(), Arc::clone(&progress)), progress, theirs)
     }
 
     #[tokio::test(start_paused = true)]

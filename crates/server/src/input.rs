@@ -64,7 +64,8 @@ pub(crate) async fn read_body(headers: &HeaderMap, body: Body, bytes_max: usize)
             return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", detail));
         }
     };
-    if !bytes.is_empty() && !is_json(headers) {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    if !bytes.is_empty() && !is_json(kind) {
         let detail = "Send the body as application/json.";
         return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", detail));
     }
@@ -92,8 +93,7 @@ async fn collect(mut body: Body, bytes_max: usize) -> Result<Option<Bytes>, axum
 
 const _: () = assert!(BODY_READ_TIMEOUT.as_nanos() >= Duration::from_secs(1).as_nanos());
 
-fn is_json(headers: &HeaderMap) -> bool {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+pub(crate) fn is_json(kind: &str) -> bool {
     let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"))
 }

@@ -12,16 +12,19 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower_service::Service;
 
+use crate::app::App;
+use crate::express;
 use crate::guarded::{Guarded, Phase, Progress};
 use crate::limits::{
     ACCEPT_BACKLOG_CONNECTIONS, DRAIN_TIMEOUT, HEAD_BYTES_MAX, HEADERS_MAX, IDLE_TIMEOUT, UNSENT_BYTES_MAX,
 };
+use crate::router::router;
 
 /// Takes a port.
 pub(crate) fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
@@ -34,10 +37,11 @@ pub(crate) fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
 /// Serves until `stop` resolves, then answers what was taken.
 pub(crate) async fn serve(
     listener: TcpListener,
-    router: Router,
+    app: &Arc<App>,
     connections_max: usize,
     stop: impl Future<Output = ()>,
 ) {
+    let router = router(Arc::clone(app));
     let graceful = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(connections_max));
     tokio::pin!(stop);
@@ -54,7 +58,7 @@ pub(crate) async fn serve(
             () = &mut stop => break,
         };
         match Arc::clone(&room).try_acquire_owned() {
-            Ok(permit) => take(stream, address, router.clone(), &graceful, permit),
+            Ok(permit) => take(app, stream, address, router.clone(), graceful.watcher(), permit),
             Err(_) => drop(tokio::spawn(turn_away(stream))),
         }
     }
@@ -65,16 +69,28 @@ pub(crate) async fn serve(
 }
 
 fn take(
+    app: &Arc<App>,
     stream: TcpStream,
     address: SocketAddr,
     router: Router,
-    graceful: &GracefulShutdown,
+    watcher: Watcher,
     permit: OwnedSemaphorePermit,
 ) {
     // Answers are small and must not wait for more.
     drop(stream.set_nodelay(true));
     // Without this the system takes megabytes for a client that reads nothing.
     drop(socket2::SockRef::from(&stream).set_tcp_notsent_lowat(UNSENT_BYTES_MAX));
+    let app = Arc::clone(app);
+    tokio::spawn(async move {
+        if let Some((stream, ahead)) = express::serve(&app, stream, address, app.stopping.subscribe()).await {
+            hand_over(stream, ahead, address, router, watcher).await;
+        }
+        drop(permit);
+    });
+}
+
+/// To hyper, with what was read before.
+async fn hand_over(stream: TcpStream, ahead: Vec<u8>, address: SocketAddr, router: Router, watcher: Watcher) {
     let progress = Arc::new(Progress::default());
     let of_service = Arc::clone(&progress);
     let service = service_fn(move |mut request: Request<Incoming>| {
@@ -96,13 +112,9 @@ fn take(
         .max_headers(HEADERS_MAX)
         .max_buf_size(HEAD_BYTES_MAX)
         .pipeline_flush(true);
-    let connection = builder.serve_connection(TokioIo::new(Guarded::new(stream, progress)), service);
-    let connection = graceful.watch(connection);
-    tokio::spawn(async move {
-        // A client that goes away, or is too slow, is no news.
-        drop(connection.await);
-        drop(permit);
-    });
+    let io = TokioIo::new(Guarded::new(stream, ahead, progress));
+    // A client that goes away, or is too slow, is no news.
+    drop(watcher.watch(builder.serve_connection(io, service)).await);
 }
 
 /// Says why before it hangs up.

@@ -7,6 +7,7 @@ mod cli;
 mod codes;
 mod contacts;
 mod cross_origin;
+mod express;
 mod guarded;
 mod idempotency;
 mod ids;

@@ -1,13 +1,16 @@
 //! What is counted, for Prometheus. Everything is there from the first scrape on, so that an alert can tell "none" from "not
 //! known".
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use axum::http::{Method, StatusCode};
 use boxoffice_core::seats::Counts;
 use boxoffice_engine::measure::{BATCH_COMMANDS, COMMIT_SECONDS};
 use boxoffice_engine::view::{KindView, StockView};
-use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
+use metrics::{
+    Counter, Histogram, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
+};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
 use crate::app::App;
@@ -155,6 +158,17 @@ pub(crate) fn count_request(method: &Method, route: &str, status: StatusCode, to
     ];
     counter!(REQUESTS, &labels).increment(1);
     histogram!(REQUEST_SECONDS).record(took.as_secs_f64());
+}
+
+/// One booking made through the express lane: the same as [`count_request`], without looking the counters up.
+pub(crate) fn count_booking(took: Duration) {
+    static COUNTERS: OnceLock<(Counter, Histogram)> = OnceLock::new();
+    let (requests, seconds) = COUNTERS.get_or_init(|| {
+        let labels = [("method", "POST"), ("route", "/v1/bookings"), ("status", "201")];
+        (counter!(REQUESTS, &labels), histogram!(REQUEST_SECONDS))
+    });
+    requests.increment(1);
+    seconds.record(took.as_secs_f64());
 }
 
 /// One refusal or error, by its code.

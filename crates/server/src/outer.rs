@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
@@ -28,17 +28,35 @@ pub(crate) async fn outer(mut request: Request, next: Next) -> Response {
         return response;
     }
     let from_elsewhere = cross_origin::has_key(request.headers());
-    let id = RequestId::of(request.headers());
+    let id = RequestId::of(request.headers().get(REQUEST_ID).and_then(|id| id.to_str().ok()));
     request.extensions_mut().insert(id.clone());
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
-    let route = route.as_ref().map_or("unknown", MatchedPath::as_str).to_owned();
+    let route = route.as_ref().map_or("unknown", MatchedPath::as_str);
     let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
-    let mut response = answered.unwrap_or_else(|_| {
-        // The panic itself has told where.
-        let detail = "Something went wrong here. Whether it was done is not known.";
-        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_ERROR", detail).into_response()
-    });
+    let response = answered.unwrap_or_else(|_| broken().into_response());
+    finish(response, &Around { id: &id, method: &method, route, started, from_elsewhere })
+}
+
+/// A request, to whoever finishes its answer.
+pub(crate) struct Around<'a> {
+    pub(crate) id: &'a RequestId,
+    pub(crate) method: &'a Method,
+    pub(crate) route: &'a str,
+    pub(crate) started: Instant,
+    /// Whether a page of another site may read the answer.
+    pub(crate) from_elsewhere: bool,
+}
+
+/// What is said when we panicked. The panic itself has told where.
+pub(crate) fn broken() -> Problem {
+    let detail = "Something went wrong here. Whether it was done is not known.";
+    Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_ERROR", detail)
+}
+
+/// Gives an answer the body of its problem and what all answers have, and counts it.
+pub(crate) fn finish(mut response: Response, around: &Around<'_>) -> Response {
+    let Around { id, method, route, started, from_elsewhere } = *around;
     if let Some(problem) = of_framework(&response) {
         response = problem.into_response();
     }
@@ -55,12 +73,12 @@ pub(crate) async fn outer(mut request: Request, next: Next) -> Response {
         }
         crate::measure::count_code(problem.code);
     }
-    crate::measure::count_request(&method, &route, response.status(), started.elapsed());
-    let id = HeaderValue::from_str(&id.0).expect("ids are printable");
-    response.headers_mut().insert(REQUEST_ID, id);
+    crate::measure::count_request(method, route, response.status(), started.elapsed());
     if from_elsewhere {
         cross_origin::allow(&mut response);
     }
+    let id = HeaderValue::from_str(&id.0).expect("ids are printable");
+    response.headers_mut().insert(REQUEST_ID, id);
     response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
 }
@@ -80,8 +98,7 @@ fn of_framework(response: &Response) -> Option<Problem> {
 
 impl RequestId {
     /// The caller's own id, if it is a sensible one.
-    fn of(headers: &HeaderMap) -> RequestId {
-        let given = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok());
+    pub(crate) fn of(given: Option<&str>) -> RequestId {
         let sensible = |id: &&str| {
             (1..=REQUEST_ID_CHARACTERS_MAX).contains(&id.len())
                 && id.bytes().all(|byte| byte.is_ascii_graphic())

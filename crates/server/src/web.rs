@@ -77,7 +77,6 @@ fn with_rules(mut response: Response, kind: &'static str) -> Response {
 #[cfg(test)]
 mod tests {
     use super::Files;
-    use rust_embed::Embed;
 
     #[test]
     fn the_pages_need_nothing_from_elsewhere_and_have_nothing_inline() {

@@ -21,7 +21,6 @@ use crate::keys::Role;
 use crate::limits::CONNECTIONS_DEFAULT;
 use crate::listen;
 use crate::rates::RateSettings;
-use crate::router::router;
 
 /// How the server runs. A flag beats its environment variable, which beats the configuration file, which beats the default.
 #[derive(Debug, Clone, Args)]
@@ -167,7 +166,7 @@ pub(super) async fn keep_open(
         signals.stop(&engine).await;
         app.stopping.send_replace(true);
     };
-    listen::serve(listener, router(Arc::clone(&app)), connections_max, stop).await;
+    listen::serve(listener, &app, connections_max, stop).await;
     app.webhooks.stop().await;
     tokio::task::spawn_blocking(move || engine.close()).await??;
     Ok(())

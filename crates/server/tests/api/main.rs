@@ -9,6 +9,7 @@ mod crash;
 mod customers;
 mod errors;
 mod events;
+mod express;
 mod health;
 mod idempotency;
 mod pages;

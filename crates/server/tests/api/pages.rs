@@ -71,8 +71,7 @@ fn pages_of_other_sites_may_use_the_api_with_a_key_and_not_without() {
     // Without keys the browser keeps every answer from the page.
     let open = server.call("GET", "/v1/events").header("Origin", "https://shop.example").send();
     assert_eq!((open.status, open.header("access-control-allow-origin")), (200, None));
-    let key =
-        server.post("/v1/keys", &json!({ "role": "admin", "name": "site" })).expect(201)["key"].clone();
+    let key = server.post("/v1/keys", &json!({ "role": "admin", "name": "site" })).expect(201)["key"].clone();
     let bearer = format!("Bearer {}", key.as_str().expect("a key"));
     let with_key = |bearer: &str| {
         let call = server.call("GET", "/v1/events").header("Origin", "https://shop.example");

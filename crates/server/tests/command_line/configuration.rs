@@ -68,8 +68,10 @@ fn the_file_that_is_delivered_names_every_option_and_works() {
             format!("{}\n", option.unwrap_or(line))
         })
         .collect();
-    let config = write(home.path(), &uncommented);
     let data = home.path().join("data");
+    let made = run(&["keys", "create", "--data", path(&data), "--role", "public"]).well();
+    let key = made.lines().last().unwrap();
+    let config = write(home.path(), &uncommented.replace("bo_...", key));
     let server =
         Server::start(&["serve", "--config", &config, "--data", path(&data), "--listen", "127.0.0.1:0"]);
     assert_eq!(server.get("/readyz").0, 200);

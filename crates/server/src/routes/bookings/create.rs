@@ -254,16 +254,25 @@ pub(crate) async fn create(
     key: IdempotencyKey,
     Input(request): Input<NewBooking>,
 ) -> Result<Response, Problem> {
-    let inventory = request.inventory(&app, &caller)?;
-    let book = request.command(&app, &caller, inventory).await?;
+    let granted = book(&app, &caller, &key, &request).await?;
+    Ok(json(StatusCode::CREATED, &created(&app, &granted), granted.answer.replayed))
+}
+
+/// What the handler does, for those who read the request and write the answer themselves.
+pub(crate) async fn book(
+    app: &App,
+    caller: &Caller,
+    key: &IdempotencyKey,
+    request: &NewBooking,
+) -> Result<Granted, Problem> {
+    let inventory = request.inventory(app, caller)?;
+    let book = request.command(app, caller, inventory).await?;
     let admitted = book.id;
-    admit_hold(&app, &caller, inventory, &book, &key).await?;
-    let asked = Asked { app: &app, caller: &caller, key: &key, operation: OPERATION, request: &request };
+    admit_hold(app, caller, inventory, &book, key).await?;
+    let asked = Asked { app, caller, key, operation: OPERATION, request };
     let granted = asked.send(inventory, Action::Book(Box::new(book))).await;
-    settle_hold(&app, &caller, admitted, granted.as_ref().ok());
-    let granted = granted?;
-    let body = created(&app, &granted);
-    Ok(json(StatusCode::CREATED, &body, granted.answer.replayed))
+    settle_hold(app, caller, admitted, granted.as_ref().ok());
+    granted
 }
 
 /// Refuses a hold to callers who have too many.

@@ -1,0 +1,368 @@
+//! The express lane: when sales open nearly every request is the same one, `POST /v1/bookings`, whole in one piece.
+//!
+//! Such requests are read, decided and answered here, without the framework; everything else on a connection, and everything
+//! here that is not plain, goes to hyper with all that was read, from then on. What a request means, and what is answered, is
+//! the handlers' own code (`book`, `parse`, `Caller`, `Problem`): this file knows HTTP/1.1 and nothing of bookings.
+//!
+//! A client may send several without waiting. They are handed to the engine in order and answered in order, in one write.
+
+use std::cell::RefCell;
+use std::io;
+use std::net::SocketAddr;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use axum::http::Method;
+use axum::response::IntoResponse;
+use futures_util::FutureExt;
+use futures_util::future::join_all;
+use http_body_util::BodyExt;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+
+use crate::app::App;
+use crate::caller::{Caller, Credentials};
+use crate::cross_origin;
+use crate::idempotency::IdempotencyKey;
+use crate::input::{is_json, parse};
+use crate::limits::{BODY_BYTES_MAX, HEAD_BYTES_MAX, HEADERS_MAX, IDLE_TIMEOUT, WRITE_STALL_TIMEOUT};
+use crate::measure::count_booking;
+use crate::outer::{Around, RequestId, broken, finish};
+use crate::problem::Problem;
+use crate::routes::bookings::create::{NewBooking, book, created};
+
+const ROUTE: &str = "/v1/bookings";
+const BEGINNING: &[u8] = b"POST /v1/bookings HTTP/1.1\r\n";
+/// Requests of one connection that are decided together; more wait in the buffer.
+const TOGETHER_MAX: usize = 64;
+/// A booking and its head are far smaller; a connection that wants nothing keeps this much.
+const BUFFER_BYTES: usize = 4 * 1024;
+
+/// The pieces of one request are on their way together; slow senders are left to the framework, which has deadlines for them.
+const PIECES_WITHIN: Duration = Duration::from_millis(250);
+const CLOSES: &str = "connection: close\r\n";
+/// A thousand seats with the longest names are fewer bytes than these digits can say.
+const LENGTH_ROOM: &[u8] = b"       ";
+
+/// Serves a connection until it is over (`None`), or until something comes that is not for this lane: then the connection, and
+/// what was read of it and not yet answered.
+pub(crate) async fn serve(
+    app: &Arc<App>,
+    mut stream: TcpStream,
+    address: SocketAddr,
+    mut stopping: watch::Receiver<bool>,
+) -> Option<(TcpStream, Vec<u8>)> {
+    let mut quiet_since = tokio::time::Instant::now();
+    let mut idle = std::pin::pin!(tokio::time::sleep(IDLE_TIMEOUT));
+    let mut stopping = std::pin::pin!(stopping.wait_for(|stopping| *stopping));
+    let (mut input, mut output) = (Vec::new(), Vec::new());
+    // When a request that is not whole has to be.
+    let mut begun = None;
+    loop {
+        let readable = if input.is_empty() {
+            tokio::select! {
+                biased;
+                readable = stream.readable() => readable.is_ok(),
+                () = &mut idle => {
+                    // Moved only when it rings: most connections are busy until they are closed.
+                    idle.as_mut().reset(quiet_since + IDLE_TIMEOUT);
+                    quiet_since.elapsed() < IDLE_TIMEOUT
+                }
+                _ = &mut stopping => false,
+            }
+        } else {
+            // Bytes that trickle in do not stop the clock.
+            let until = *begun.get_or_insert_with(|| tokio::time::Instant::now() + PIECES_WITHIN);
+            match tokio::time::timeout_at(until, stream.readable()).await {
+                Ok(readable) => readable.is_ok(),
+                Err(_) => return Some((stream, input)),
+            }
+        };
+        if !readable {
+            return None;
+        }
+        // Not before there is something: most connections want nothing most of the time.
+        input.reserve(BUFFER_BYTES);
+        match stream.try_read_buf(&mut input) {
+            Ok(0) => return None,
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
+            Err(_) => return None,
+        }
+        while !input.is_empty() {
+            let (used, rest) = answer_all(app, address, &input, &mut output).await;
+            if used > 0 {
+                input.drain(..used);
+                begun = None;
+                write(&mut stream, &output).await.ok()?;
+                output.clear();
+                quiet_since = tokio::time::Instant::now();
+            }
+            match rest {
+                Rest::Open if used > 0 => {}
+                Rest::Open => break,
+                Rest::Closed => return None,
+                Rest::NotPlain => return Some((stream, input)),
+            }
+        }
+        if input.is_empty() && input.capacity() > 4 * BUFFER_BYTES {
+            (input, output) = (Vec::new(), Vec::new());
+        }
+    }
+}
+
+async fn write(stream: &mut TcpStream, output: &[u8]) -> io::Result<()> {
+    let written = match stream.try_write(output) {
+        Ok(written) => written,
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+        Err(error) => return Err(error),
+    };
+    if written == output.len() {
+        return Ok(());
+    }
+    tokio::time::timeout(WRITE_STALL_TIMEOUT, stream.write_all(&output[written..])).await?
+}
+
+/// Answers what is whole in `input`. Returns how many bytes that was, and what may follow.
+async fn answer_all(
+    app: &Arc<App>,
+    address: SocketAddr,
+    input: &[u8],
+    output: &mut Vec<u8>,
+) -> (usize, Rest) {
+    let mut used = 0;
+    let mut rest = Rest::Open;
+    let mut whole: Vec<Request<'_>> = Vec::new();
+    while used < input.len() && whole.len() < TOGETHER_MAX {
+        match read(&input[used..]) {
+            Read::Whole(request, length) => {
+                used += length;
+                rest = if request.closes() { Rest::Closed } else { Rest::Open };
+                whole.push(request);
+                if rest == Rest::Closed {
+                    break;
+                }
+            }
+            Read::Partly => break,
+            Read::NotPlain => {
+                rest = Rest::NotPlain;
+                break;
+            }
+        }
+    }
+    match whole.as_slice() {
+        [] => {}
+        [request] => answer(app, address, request, output).await,
+        requests => {
+            let answers = requests.iter().map(|request| async move {
+                let mut output = Vec::new();
+                answer(app, address, request, &mut output).await;
+                output
+            });
+            for answer in join_all(answers).await {
+                output.extend_from_slice(&answer);
+            }
+        }
+    }
+    (used, rest)
+}
+
+/// What may come on a connection after what was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    Open,
+    /// The client wants no more.
+    Closed,
+    /// Something that is not for this lane.
+    NotPlain,
+}
+
+/// A request whose every byte is here. Headers that are not named do not matter to a booking.
+#[derive(Debug, Default)]
+struct Request<'a> {
+    host: Option<&'a str>,
+    origin: Option<&'a str>,
+    fetch_site: Option<&'a str>,
+    authorization: Option<&'a str>,
+    hold_token: Option<&'a str>,
+    idempotency_key: Option<&'a str>,
+    request_id: Option<&'a str>,
+    content_type: Option<&'a str>,
+    content_length: Option<&'a str>,
+    connection: Option<&'a str>,
+    body: &'a [u8],
+}
+
+#[derive(Debug)]
+enum Read<'a> {
+    /// With its length in bytes.
+    Whole(Request<'a>, usize),
+    Partly,
+    /// Not for this lane, or not to be understood: hyper knows better.
+    NotPlain,
+}
+
+fn read(input: &[u8]) -> Read<'_> {
+    let beginning = input.len().min(BEGINNING.len());
+    if input[..beginning] != BEGINNING[..beginning] {
+        return Read::NotPlain;
+    }
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
+    let mut head = httparse::Request::new(&mut headers);
+    let head_bytes = match head.parse(input) {
+        Ok(httparse::Status::Complete(bytes)) if bytes <= HEAD_BYTES_MAX => bytes,
+        Ok(httparse::Status::Partial) if input.len() < HEAD_BYTES_MAX => return Read::Partly,
+        Ok(_) | Err(_) => return Read::NotPlain,
+    };
+    let mut request = Request::default();
+    for header in head.headers.iter() {
+        let Some(field) = request.field(header.name) else {
+            if decides_the_connection(header.name) {
+                return Read::NotPlain;
+            }
+            continue;
+        };
+        // What stands there twice, or is not text, is not plain.
+        match std::str::from_utf8(header.value) {
+            Ok(value) if field.is_none() && value.is_ascii() => *field = Some(value),
+            _ => return Read::NotPlain,
+        }
+    }
+    if request.connection.is_some_and(|wish| !wish.eq_ignore_ascii_case("keep-alive") && !request.closes()) {
+        return Read::NotPlain;
+    }
+    let digits = request.content_length.filter(|length| length.bytes().all(|byte| byte.is_ascii_digit()));
+    let body_bytes = match digits.and_then(|length| length.parse::<usize>().ok()) {
+        Some(bytes) if bytes <= BODY_BYTES_MAX && request.content_type.is_some_and(is_json) => bytes,
+        _ => return Read::NotPlain,
+    };
+    match input[head_bytes..].get(..body_bytes) {
+        Some(body) => Read::Whole(Request { body, ..request }, head_bytes + body_bytes),
+        None => Read::Partly,
+    }
+}
+
+/// Headers that say how the connection or the body goes on.
+fn decides_the_connection(name: &str) -> bool {
+    ["transfer-encoding", "expect", "upgrade", "te", "trailer"]
+        .iter()
+        .any(|known| name.eq_ignore_ascii_case(known))
+}
+
+impl<'a> Request<'a> {
+    /// Whether the client wants nothing after this.
+    fn closes(&self) -> bool {
+        self.connection.is_some_and(|wish| wish.eq_ignore_ascii_case("close"))
+    }
+
+    fn field(&mut self, name: &str) -> Option<&mut Option<&'a str>> {
+        let fields = [
+            ("host", &mut self.host),
+            ("origin", &mut self.origin),
+            ("sec-fetch-site", &mut self.fetch_site),
+            ("authorization", &mut self.authorization),
+            ("hold-token", &mut self.hold_token),
+            ("idempotency-key", &mut self.idempotency_key),
+            ("x-request-id", &mut self.request_id),
+            ("content-type", &mut self.content_type),
+            ("content-length", &mut self.content_length),
+            ("connection", &mut self.connection),
+        ];
+        fields.into_iter().find(|(known, _)| name.eq_ignore_ascii_case(known)).map(|(_, field)| field)
+    }
+}
+
+/// Does what the request asks, and appends the whole answer.
+async fn answer(app: &Arc<App>, address: SocketAddr, request: &Request<'_>, output: &mut Vec<u8>) {
+    let started = Instant::now();
+    let id = RequestId::of(request.request_id);
+    let from_elsewhere = request.origin.is_some() && request.authorization.is_some();
+    let begun = output.len();
+    let booked =
+        AssertUnwindSafe(grant(app, address, request, &id, from_elsewhere, output)).catch_unwind().await;
+    let problem = match booked {
+        Ok(Ok(())) => return count_booking(started.elapsed()),
+        Ok(Err(problem)) => problem,
+        Err(_) => broken(),
+    };
+    output.truncate(begun);
+    let around = Around { id: &id, method: &Method::POST, route: ROUTE, started, from_elsewhere };
+    let closes = if request.closes() { CLOSES } else { "" };
+    write_response(finish(problem.into_response(), &around), closes, output).await;
+}
+
+async fn grant(
+    app: &Arc<App>,
+    address: SocketAddr,
+    request: &Request<'_>,
+    id: &RequestId,
+    from_elsewhere: bool,
+    output: &mut Vec<u8>,
+) -> Result<(), Problem> {
+    let credentials = Credentials {
+        authorization: request.authorization,
+        hold_token: request.hold_token,
+        host: request.host,
+        origin: request.origin,
+        fetch_site: request.fetch_site,
+    };
+    let caller = Caller::identify(app, &Method::POST, &credentials, Some(address.ip()))?;
+    let key = request.idempotency_key.map(IdempotencyKey::new).transpose()?.unwrap_or_default();
+    let wanted: NewBooking = parse(if request.body.is_empty() { b"{}" } else { request.body })?;
+    let granted = book(app, &caller, &key, &wanted).await?;
+    let replayed = if granted.answer.replayed { "idempotent-replayed: true\r\n" } else { "" };
+    let closes = if request.closes() { CLOSES } else { "" };
+    let elsewhere = if from_elsewhere { cross_origin::ALLOWED_LINES } else { "" };
+    output.extend_from_slice(b"HTTP/1.1 201 Created\r\ncontent-type: application/json\r\nx-request-id: ");
+    output.extend_from_slice(id.0.as_bytes());
+    output.extend_from_slice(b"\r\nx-content-type-options: nosniff\r\n");
+    output.extend_from_slice(replayed.as_bytes());
+    output.extend_from_slice(elsewhere.as_bytes());
+    output.extend_from_slice(closes.as_bytes());
+    write_date(output);
+    output.extend_from_slice(b"content-length: ");
+    // The length is known when the body is: room is left for it, and spaces around a value are allowed.
+    let length_at = output.len();
+    output.extend_from_slice(LENGTH_ROOM);
+    output.extend_from_slice(b"\r\n\r\n");
+    let body_at = output.len();
+    serde_json::to_writer(&mut *output, &created(app, &granted)).expect("answers are plain data");
+    let length = (output.len() - body_at).to_string();
+    output[length_at..length_at + length.len()].copy_from_slice(length.as_bytes());
+    Ok(())
+}
+
+async fn write_response(response: axum::response::Response, closes: &str, output: &mut Vec<u8>) {
+    let (parts, body) = response.into_parts();
+    // Problems have their body in memory.
+    let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+    let reason = parts.status.canonical_reason().unwrap_or_default();
+    output.extend_from_slice(format!("HTTP/1.1 {} {reason}\r\n", parts.status.as_u16()).as_bytes());
+    for (name, value) in &parts.headers {
+        output.extend_from_slice(name.as_str().as_bytes());
+        output.extend_from_slice(b": ");
+        output.extend_from_slice(value.as_bytes());
+        output.extend_from_slice(b"\r\n");
+    }
+    output.extend_from_slice(closes.as_bytes());
+    write_date(output);
+    output.extend_from_slice(b"\r\n");
+    output.extend_from_slice(&body);
+}
+
+/// The line with the date; the date is made once a second and thread.
+fn write_date(output: &mut Vec<u8>) {
+    thread_local! {
+        static MADE: RefCell<(u64, String)> = const { RefCell::new((0, String::new())) };
+    }
+    let now = SystemTime::now();
+    let second = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    MADE.with_borrow_mut(|(of, line)| {
+        if *of != second {
+            (*of, *line) = (second, format!("date: {}\r\n", httpdate::fmt_http_date(now)));
+        }
+        output.extend_from_slice(line.as_bytes());
+    });
+}

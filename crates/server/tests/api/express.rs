@@ -1,0 +1,140 @@
+//! Bookings are read and answered in two ways, by the express lane and by the framework: nobody may notice which.
+
+use std::io::{BufReader, Read, Write};
+
+use serde_json::{Value, json};
+
+use crate::client::{Reply, connect, read_reply};
+use crate::venue::{Venue, best};
+
+/// A header that the express lane leaves to the framework.
+const FRAMEWORK: (&str, &str) = ("TE", "trailers");
+
+/// What may differ from one answer to the next.
+fn without_what_changes(reply: &Reply) -> (u16, Vec<(String, String)>, Value) {
+    let mut headers: Vec<(String, String)> = reply.headers.clone();
+    headers.retain(|(name, _)| !["date", "x-request-id", "content-length"].contains(&name.as_str()));
+    headers.sort();
+    let mut body = reply.json();
+    for changing in
+        ["id", "seats", "hold_token", "redeem_code", "created_at", "expires_at", "sequence", "request_id"]
+    {
+        if let Some(field) = body.get_mut(changing) {
+            *field = Value::Null;
+        }
+    }
+    (reply.status, headers, body)
+}
+
+#[test]
+fn both_ways_give_the_same_answers_and_the_same_refusals() {
+    let hall = Venue::hall(2, 8);
+    let requests: [(&str, Value); 9] = [
+        ("a booking", hall.wanted(&best(1))),
+        ("too many", hall.wanted(&best(11))),
+        ("seats that are taken", hall.wanted(&json!({ "seats": [{ "section": "A-1", "ids": ["1-1"] }] }))),
+        ("no such section", hall.wanted(&json!({ "best_available": { "quantity": 1, "section": "Z" } }))),
+        (
+            "no such event",
+            json!({ "customer": "ann", "event": "nowhere", "best_available": { "quantity": 1 } }),
+        ),
+        ("an unknown field", hall.wanted(&json!({ "best_available": { "quantity": 1 }, "colour": "red" }))),
+        ("a wrong type", hall.wanted(&json!({ "best_available": { "quantity": "many" } }))),
+        ("nothing", json!({})),
+        ("a list", json!([])),
+    ];
+    for (name, body) in requests {
+        let call = || hall.server.call("POST", "/v1/bookings").header("X-Request-Id", "r-1").json(&body);
+        let express = call().send();
+        let framework = call().header(FRAMEWORK.0, FRAMEWORK.1).send();
+        assert_eq!(without_what_changes(&express), without_what_changes(&framework), "{name}");
+    }
+    let broken = || hall.server.call("POST", "/v1/bookings").raw("application/json", b"{\"customer\":");
+    let framework = broken().header(FRAMEWORK.0, FRAMEWORK.1).send();
+    assert_eq!(without_what_changes(&broken().send()), without_what_changes(&framework));
+}
+
+#[test]
+fn a_key_sent_both_ways_has_one_effect_and_one_answer() {
+    let hall = Venue::hall(2, 8);
+    let call = || hall.server.call("POST", "/v1/bookings").key("k-1").json(&hall.wanted(&best(2)));
+    let first = call().send();
+    let again = call().header(FRAMEWORK.0, FRAMEWORK.1).send();
+    assert_eq!((first.status, again.status), (201, 201));
+    assert_eq!(first.body, again.body);
+    assert_eq!(
+        (first.header("idempotent-replayed"), again.header("idempotent-replayed")),
+        (None, Some("true"))
+    );
+    assert_eq!(call().send().header("idempotent-replayed"), Some("true"));
+    assert_eq!(hall.show()["stats"]["held"], 2);
+}
+
+#[test]
+fn requests_sent_without_waiting_are_answered_in_order_whatever_they_are() {
+    let hall = Venue::hall(20, 10);
+    let mut bytes = Vec::new();
+    let book = |customer: &str| {
+        let mut body = hall.wanted(&best(1));
+        body["customer"] = customer.into();
+        let body = body.to_string();
+        format!(
+            "POST /v1/bookings HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            hall.server.address,
+            body.len()
+        )
+    };
+    for number in 0..150 {
+        bytes.extend_from_slice(book(&format!("c-{number}")).as_bytes());
+    }
+    bytes.extend_from_slice(
+        format!("GET /healthz HTTP/1.1\r\nHost: {}\r\n\r\n", hall.server.address).as_bytes(),
+    );
+    bytes.extend_from_slice(book("last").as_bytes());
+    let mut stream = connect(hall.server.address).expect("a connection");
+    // In pieces that end anywhere.
+    let mut reader = BufReader::new(stream.try_clone().expect("a second handle"));
+    let writer = std::thread::spawn(move || {
+        for piece in bytes.chunks(1_777) {
+            stream.write_all(piece).expect("the server reads");
+        }
+    });
+    let mut seats = Vec::new();
+    for number in 0..150 {
+        let reply = read_reply(&mut reader, false).expect("an answer");
+        let body = reply.expect(201);
+        assert_eq!(body["customer"], format!("c-{number}"));
+        seats.push(body["seats"][0]["seat"].as_str().expect("a seat").to_owned());
+    }
+    assert_eq!(seats[0], "1-1");
+    assert_eq!(seats[149], "15-10", "decided in the order they were sent");
+    assert_eq!(read_reply(&mut reader, false).expect("an answer").status, 200);
+    assert_eq!(read_reply(&mut reader, false).expect("an answer").expect(201)["customer"], "last");
+    writer.join().expect("all was sent");
+}
+
+#[test]
+fn a_request_that_arrives_byte_by_byte_is_understood_and_one_that_stops_is_cut() {
+    let hall = Venue::hall(1, 4);
+    let body = hall.wanted(&best(1)).to_string();
+    let head = format!(
+        "POST /v1/bookings HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        hall.server.address,
+        body.len()
+    );
+    let mut stream = connect(hall.server.address).expect("a connection");
+    for byte in format!("{head}{body}").as_bytes() {
+        stream.write_all(&[*byte]).expect("the server reads");
+    }
+    let mut reader = BufReader::new(stream);
+    let reply = read_reply(&mut reader, false).expect("an answer");
+    assert_eq!((reply.status, reply.header("connection")), (201, Some("close")));
+    let mut rest = Vec::new();
+    reader.read_to_end(&mut rest).expect("the connection is closed");
+    assert!(rest.is_empty());
+    let mut stream = connect(hall.server.address).expect("a connection");
+    stream.write_all(&head.as_bytes()[..40]).expect("the server reads");
+    let mut rest = Vec::new();
+    stream.read_to_end(&mut rest).expect("the server hangs up before the test gives up");
+    assert!(rest.is_empty());
+}
