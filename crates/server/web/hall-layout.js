@@ -10,17 +10,20 @@
  *
  * @typedef {{of: Block | Area, x: number, y: number, angle: number, width: number, depth: number}} Place
  * @typedef {{left: number, top: number, right: number, bottom: number}} Bounds
- * @typedef {{places: Place[], bounds: Bounds, stage: {x: number, y: number, width: number, depth: number}}} Layout
+ * @typedef {{radius: number, half: number, top: number}} Stage its front edge is an arc around the middle of the rings
+ * @typedef {{places: Place[], bounds: Bounds, stage: Stage}} Layout
  */
 
 const AISLE = 2.4;
 /** Between two rings: there the names stand. */
 const WALK = 3.4;
-/** How far a ring may reach around the stage, in radians: the first one gently, those behind it further. */
-const FIRST_SPAN_MAX = 1.9;
-const SPAN_MAX = 3.6;
-/** A ring may be pushed so many times further out before it is made two. */
-const PUSH_MAX = 1.6;
+/** How far a ring may reach around the stage, in radians; and how far one with few blocks should, so that they are not turned much. */
+const SPAN_MAX = 2.7;
+const SPAN_OF_BLOCK = 0.28;
+/** A ring wider than so many times the side of a square hall is made two. */
+const BREADTH_MAX = 2.2;
+const RADIUS_MIN = 14;
+const STAGE_HALF_MAX = 40;
 /** A hall deeper than so many times its width gets its sections side by side. */
 const DEPTH_TO_WIDTH_MAX = 1.1;
 
@@ -36,28 +39,26 @@ export function layOut(hall) {
     if (section) section.push(size);
     else sections.set(of.section, [size]);
   }
-  const rings = gathered([...sections.values()]);
+  const rings = gathered([...sections.values()]).flatMap((ring) => split(ring, BREADTH_MAX * Math.sqrt(hall.states.length)));
   const areas = areaSizes(hall, Math.max(0, ...rings.map(breadth)));
   if (areas.length > 0) rings.unshift(areas);
 
+  let radius = firstRadius(rings);
+  const stage = stageBefore(radius - WALK, rings[0] ? breadth(rings[0]) : radius);
   /** @type {Place[]} */
   const places = [];
-  const firstWidth = rings[0] ? breadth(rings[0]) : 20;
-  const stageWidth = Math.max(10, Math.min(firstWidth * 0.7, 60));
-  const stageDepth = stageWidth * 0.16 + 1.5;
-  let radius = Math.max(stageDepth + WALK, firstWidth / FIRST_SPAN_MAX);
-  const front = radius;
-  rings.forEach((ring, index) => {
-    const parts = index === 0 ? [ring] : split(ring, radius);
-    for (const part of parts) {
-      radius = Math.max(radius, breadth(part) / (index === 0 ? FIRST_SPAN_MAX : SPAN_MAX));
-      places.push(...onRing(part, radius));
-      const reach = Math.max(...part.map(({ width, depth }) => Math.hypot(radius + depth, width / 2)));
-      radius = reach + WALK;
-    }
-  });
-  const stage = { x: 0, y: front - WALK - stageDepth, width: stageWidth, depth: stageDepth };
+  for (const ring of rings) {
+    radius = Math.max(radius, breadth(ring) / SPAN_MAX);
+    places.push(...onRing(ring, radius));
+    radius = WALK + Math.max(...ring.map(({ width, depth }) => Math.hypot(radius + depth, width / 2)));
+  }
   return { places, bounds: boundsOf(places, stage), stage };
+}
+
+/** @param {number} radius @param {number} firstWidth @returns {Stage} */
+function stageBefore(radius, firstWidth) {
+  const half = Math.min(Math.max(6, firstWidth * 0.42), radius * 0.8, STAGE_HALF_MAX);
+  return { radius, half, top: Math.sqrt(radius ** 2 - half ** 2) - Math.max(2.5, half * 0.2) };
 }
 
 /** Sections in rings: one each, or several side by side if the hall would be a corridor. @param {Size[][]} sections @returns {Size[][]} */
@@ -97,11 +98,21 @@ function areaSizes(hall, seatsBreadth) {
   });
 }
 
-/** @param {Size[]} ring @param {number} radius @returns {Size[][]} */
-function split(ring, radius) {
-  const count = Math.ceil(breadth(ring) / (SPAN_MAX * radius * PUSH_MAX));
+/** @param {Size[]} ring @param {number} most @returns {Size[][]} */
+function split(ring, most) {
+  const count = Math.ceil(breadth(ring) / most);
   const each = Math.ceil(ring.length / count);
   return Array.from({ length: Math.ceil(ring.length / each) }, (_, part) => ring.slice(part * each, (part + 1) * each));
+}
+
+/** As near as no ring is bent too much, with those before it counted in. @param {Size[][]} rings */
+function firstRadius(rings) {
+  let radius = RADIUS_MIN;
+  rings.forEach((ring, index) => {
+    const gentle = ring.length === 1 ? 0 : breadth(ring) / Math.min(SPAN_MAX, SPAN_OF_BLOCK * (ring.length + 1));
+    radius = Math.max(radius, gentle - depthOf(rings.slice(0, index)));
+  });
+  return radius;
 }
 
 /** @param {Size[]} ring @param {number} radius @returns {Place[]} */
@@ -130,10 +141,10 @@ export function inPlace(place, x, y) {
   return [dx * cos - dy * sin, dx * sin + dy * cos];
 }
 
-/** @param {Place[]} places @param {Layout["stage"]} stage @returns {Bounds} */
+/** @param {Place[]} places @param {Stage} stage @returns {Bounds} */
 function boundsOf(places, stage) {
-  const xs = [stage.x - stage.width / 2, stage.x + stage.width / 2];
-  const ys = [stage.y, stage.y + stage.depth];
+  const xs = [-stage.half, stage.half];
+  const ys = [stage.top, stage.radius];
   for (const place of places) {
     for (const along of [-place.width / 2, place.width / 2]) {
       for (const back of [-1.5, place.depth]) {

@@ -140,8 +140,16 @@ export class HallMap extends HTMLElement {
 
   /** @param {Place} place @param {number} along @param {number} back @param {number} scale */
   #glide(place, along, back, scale) {
-    const [x, y] = inHall(place, along, back);
-    this.#move((camera) => camera.glideTo({ x, y, scale, turn: place.angle }));
+    this.#move((camera) => {
+      // As much of the place as fits; nothing beside it while there is more of it to see.
+      const centred = (/** @type {number} */ wanted, /** @type {number} */ size, /** @type {number} */ pixels) => {
+        const slack = Math.max(0, (size + 4 - pixels / scale) / 2);
+        return Math.max(-slack, Math.min(slack, wanted));
+      };
+      const middle = place.depth / 2;
+      const [x, y] = inHall(place, centred(along, place.width, camera.width), middle + centred(back - middle, place.depth, camera.height));
+      camera.glideTo({ x, y, scale, turn: place.angle });
+    });
   }
 
   /** @param {number} index */

@@ -15,6 +15,10 @@ import { BLOCKED, FREE, HELD, left } from "./hall.js";
 const DOTS_FROM = 3.2;
 export const SHAPES_FROM = 11;
 const NUMBERS_FROM = 25;
+/** Room for the numbers of the rows, in seats; less than half an aisle. */
+const ROW_NAMES_BESIDE = 1.15;
+const NAME_PIXELS_MIN = 8;
+const NAME_PIXELS_MAX = 15;
 const FONT = "system-ui, -apple-system, 'Segoe UI', 'Noto Sans', 'Noto Sans TC', 'PingFang TC', sans-serif";
 
 /**
@@ -59,7 +63,7 @@ export class Painter {
     for (const place of seen) {
       const shown = place.of.kind === "block" && this.#hall.seatsKnown ? camera.view.scale : 0;
       this.#into(context, camera, density, place);
-      if (shown < DOTS_FROM) this.#whole(context, place, place === marks.pointed);
+      if (shown < DOTS_FROM) this.#whole(context, place, 1 / camera.view.scale, place === marks.pointed);
       else if (shown < SHAPES_FROM) this.#dots(context, place);
       else this.#seats(context, camera, place, marks);
     }
@@ -78,31 +82,34 @@ export class Painter {
 
   /** @param {CanvasRenderingContext2D} context @param {Camera} camera @param {number} density */
   #stage(context, camera, density) {
-    const { x, y, width, depth } = this.#layout.stage;
-    this.#into(context, camera, density, { of: { kind: "area", address: "", price: 0, free: 0, total: 0 }, x, y, angle: 0, width, depth });
+    const { radius, half, top } = this.#layout.stage;
+    const { scale, turn } = camera.view;
+    const [x, y] = camera.toScreen(0, 0);
+    const [cos, sin] = [Math.cos(turn) * scale * density, Math.sin(turn) * scale * density];
+    context.setTransform(cos, sin, -sin, cos, x * density, y * density);
     context.fillStyle = this.#colours.line;
+    const reach = Math.asin(half / radius);
     context.beginPath();
-    context.moveTo(-width * 0.42, 0);
-    context.lineTo(width * 0.42, 0);
-    context.lineTo(width / 2, depth * 0.72);
-    context.quadraticCurveTo(0, depth * 1.24, -width / 2, depth * 0.72);
+    context.moveTo(half * 0.86, top);
+    context.arc(0, 0, radius, Math.PI / 2 - reach, Math.PI / 2 + reach);
+    context.lineTo(-half * 0.86, top);
     context.fill();
     context.setTransform(density, 0, 0, density, 0, 0);
-    const [middleX, middleY] = camera.toScreen(x, y + depth * 0.52);
-    const size = Math.min(16, depth * camera.view.scale * 0.55);
-    if (size >= 7) this.#text(context, this.#words.stage, middleX, middleY, size, this.#colours.faint, 650);
+    const [middleX, middleY] = camera.toScreen(0, (top + radius) / 2);
+    const size = Math.min(16, (radius - top) * scale * 0.6, half * scale * 0.4);
+    if (size >= 6) this.#text(context, this.#words.stage, middleX, middleY, size, this.#colours.faint, 650);
   }
 
-  /** @param {CanvasRenderingContext2D} context @param {Place} place @param {boolean} pointed */
-  #whole(context, place, pointed) {
+  /** @param {CanvasRenderingContext2D} context @param {Place} place @param {number} pixel @param {boolean} pointed */
+  #whole(context, place, pixel, pointed) {
     const { width, depth } = place;
     const much = left(place.of);
     context.fillStyle = { many: this.#colours["good-ground"], few: this.#colours["warn-ground"], none: this.#colours.ground }[much];
     context.strokeStyle = pointed ? this.#colours.accent : { many: this.#colours.good, few: this.#colours.warn, none: this.#colours.line }[much];
-    context.lineWidth = pointed ? 1 : much === "few" ? 0.7 : 0.4;
-    context.setLineDash(much === "few" ? [2, 1.2] : []);
+    context.lineWidth = (pointed ? 2.5 : much === "few" ? 1.6 : 1) * pixel;
+    context.setLineDash(much === "few" ? [5 * pixel, 3 * pixel] : []);
     context.beginPath();
-    context.roundRect(-width / 2, 0, width, depth, Math.min(1.5, width / 4));
+    context.roundRect(-width / 2, 0, width, depth, 4 * pixel);
     context.fill();
     if (much === "none") {
       context.fillStyle = this.#stripes(context);
@@ -134,15 +141,15 @@ export class Painter {
 
   /** @param {CanvasRenderingContext2D} context @param {Place} place */
   #dots(context, place) {
-    this.#ground(context, place);
+    this.#ground(context, place, 0.5);
     context.imageSmoothingEnabled = false;
     context.drawImage(this.#bitmaps.of(/** @type {Block} */ (place.of)), -place.width / 2 + 0.125, 0.125, place.width, place.depth);
   }
 
-  /** @param {CanvasRenderingContext2D} context @param {Place} place */
-  #ground(context, place) {
+  /** @param {CanvasRenderingContext2D} context @param {Place} place @param {number} beside */
+  #ground(context, place, beside) {
     context.fillStyle = this.#colours.raised;
-    context.fillRect(-place.width / 2 - 0.5, -0.5, place.width + 1, place.depth + 1);
+    context.fillRect(-place.width / 2 - beside, -0.5, place.width + 2 * beside, place.depth + 1);
   }
 
   /**
@@ -151,7 +158,7 @@ export class Painter {
    * @param {CanvasRenderingContext2D} context @param {Camera} camera @param {Place} place @param {Marks} marks
    */
   #seats(context, camera, place, marks) {
-    this.#ground(context, place);
+    this.#ground(context, place, ROW_NAMES_BESIDE);
     const block = /** @type {Block} */ (place.of);
     const { firstRow, lastRow, firstCol, lastCol } = seatsInSight(place, camera);
     const [free, held, bars, sold, blocked] = [new Path2D(), new Path2D(), new Path2D(), new Path2D(), new Path2D()];
@@ -207,14 +214,14 @@ export class Painter {
   /** Rows are numbered on both sides. @param {CanvasRenderingContext2D} context @param {Camera} camera @param {Place} place @param {number} firstRow @param {number} lastRow */
   #rowNames(context, camera, place, firstRow, lastRow) {
     context.fillStyle = this.#colours.faint;
-    const size = Math.min(0.7, 12 / camera.view.scale);
+    const size = Math.min(0.55, 12 / camera.view.scale);
     context.font = `500 ${size}px ${FONT}`;
     context.textBaseline = "middle";
     for (let row = firstRow; row <= lastRow; row += 1) {
       context.textAlign = "right";
-      context.fillText(String(row + 1), -place.width / 2 - 0.35, row + 0.52);
+      context.fillText(String(row + 1), -place.width / 2 - 0.2, row + 0.52);
       context.textAlign = "left";
-      context.fillText(String(row + 1), place.width / 2 + 0.35, row + 0.52);
+      context.fillText(String(row + 1), place.width / 2 + 0.2, row + 0.52);
     }
   }
 
@@ -225,31 +232,38 @@ export class Painter {
     const from = of.kind === "area" ? Infinity : this.#hall.seatsKnown ? DOTS_FROM : Infinity;
     if (scale < from) {
       const [x, y] = camera.toScreen(...inHall(place, 0, place.depth / 2));
-      const room = Math.min(place.width, place.depth * 1.7) * scale - 4;
-      const size = Math.min(15, room / 3.2);
-      if (size < 7) return;
+      // Whichever way it is turned: so blocks of one size have names of one size.
+      const room = scale * Math.min(place.width * 0.95, place.depth * 1.1);
+      const size = this.#sizeFor(context, of.address, room);
+      const number = of.kind === "block" ? String(of.number) : "";
+      const name = size >= NAME_PIXELS_MIN ? of.address : number;
       const count = of.free > 0 ? this.#words.left(of.free) : this.#words.soldOut;
-      const name = this.#fits(context, of.address, size, room) ? of.address : of.kind === "block" ? String(of.number) : "";
       const colour = of.free > 0 ? this.#colours.text : this.#colours.faint;
-      const two = place.depth * scale > size * 2.6 && this.#fits(context, count, size * 0.85, room);
-      this.#text(context, name, x, two ? y - size * 0.58 : y, size, colour, 700);
-      if (two) this.#text(context, count, x, y + size * 0.62, size * 0.85, colour, 500);
+      const high = Math.min(place.width, place.depth) * scale;
+      const large = Math.max(NAME_PIXELS_MIN, size);
+      const small = Math.min(large * 0.9, this.#sizeFor(context, count, room));
+      const two = small >= NAME_PIXELS_MIN * 0.85 && high > (large + small) * 1.2;
+      if (high > large) this.#text(context, name, x, two ? y - small * 0.62 : y, large, colour, 700);
+      if (two) this.#text(context, count, x, y + large * 0.58, small, colour, 500);
       return;
     }
-    const [x, y] = camera.toScreen(...inHall(place, 0, -1.45));
-    const size = Math.min(15, Math.max(9, scale * 1.4));
-    if (place.width * scale > 34) this.#text(context, of.address, x, y, size, this.#colours.text, 700);
+    const [x, y] = camera.toScreen(...inHall(place, 0, -1.55));
+    const size = Math.min(NAME_PIXELS_MAX, Math.max(NAME_PIXELS_MIN, scale * 1.4));
+    const full = `${of.address} · ${this.#words.left(of.free)}`;
+    const room = place.width * scale;
+    const name = this.#sizeFor(context, full, room) >= size ? full : of.address;
+    if (this.#sizeFor(context, name, room) >= size) this.#text(context, name, x, y, size, this.#colours.text, 650);
   }
 
-  /** @param {CanvasRenderingContext2D} context @param {string} words @param {number} size @param {number} room */
-  #fits(context, words, size, room) {
+  /** The largest that fits. @param {CanvasRenderingContext2D} context @param {string} words @param {number} room */
+  #sizeFor(context, words, room) {
     let width = this.#widths.get(words);
     if (width === undefined) {
       context.font = `700 100px ${FONT}`;
       width = context.measureText(words).width / 100;
       this.#widths.set(words, width);
     }
-    return width * size <= room;
+    return Math.min(NAME_PIXELS_MAX, room / width);
   }
 
   /** @param {CanvasRenderingContext2D} context @param {string} words @param {number} x @param {number} y @param {number} size @param {string} colour @param {number} weight */
