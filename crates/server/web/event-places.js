@@ -43,7 +43,7 @@ export class Places {
   /** @param {Block} block @param {(block: Block) => void} enter */
   #button(block, enter) {
     const count = h("span", { class: "small number" });
-    const button = h("button", { type: "button", "data-block": block.address, onclick: () => enter(block) }, h("strong", {}, String(block.number)), count);
+    const button = h("button", { type: "button", "data-block": block.address, onclick: () => enter(block) }, h("strong", {}, block.address), " ", count);
     this.#blocks.set(block, { button, count, shown: -1 });
     return button;
   }
@@ -55,7 +55,6 @@ export class Places {
       known.shown = block.free;
       known.count.textContent = leftWords(block.free);
       known.button.dataset["left"] = left(block);
-      known.button.setAttribute("aria-label", t("event.blockLabel", { name: block.address, left: leftWords(block.free) }));
     }
     for (const { blocks, line, price } of this.#sections) {
       const free = blocks.reduce((sum, block) => sum + block.free, 0);
