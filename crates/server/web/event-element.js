@@ -70,7 +70,8 @@ export class BoxofficeEvent extends HTMLElement {
 
   /** @param {string} _name @param {string | null} before @param {string | null} after */
   attributeChangedCallback(_name, before, after) {
-    if (this.isConnected && before !== after) this.#open();
+    // An element that was in the page before this module has all its attributes told first.
+    if (this.#opening > 0 && this.isConnected && before !== after) this.#open();
   }
 
   async #open() {

@@ -2,7 +2,7 @@
 
 import { Refusal } from "./api.js";
 import { money, whyNot } from "./format.js";
-import { seatListWords } from "./hall-words.js";
+import { offerLetter, seatListWords } from "./hall-words.js";
 import { t } from "./words.js";
 
 /** @typedef {{seats: {section: string, seat: string}[], adjacent: boolean, total_price: number}} Alternative */
@@ -55,5 +55,5 @@ export function explain(error, asked) {
 /** @param {Alternative} alternative @param {number} place its number among the others @param {string} currency */
 export function alternativeWords({ seats, adjacent, total_price }, place, currency) {
   const what = [seatListWords(seats), money(total_price, currency), !adjacent && seats.length > 1 && t("event.notTogether")].filter(Boolean).join(" · ");
-  return t("event.offer", { letter: String.fromCharCode(65 + place), what });
+  return t("event.offer", { letter: offerLetter(place), what });
 }

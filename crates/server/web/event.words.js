@@ -25,7 +25,7 @@ export const words = {
     "event.gridKeys": "Arrow keys move, Enter picks, N goes to the next free seat, Escape goes back to the list.",
     "event.seatLabel": "Row {row} seat {seat}, {state}, {price}",
     "event.placeLabel": "{name}, {left}, {price}",
-    "event.rowSeats": "{section}, row {row}: {seats}",
+    "event.rowSeats": { one: "{section}, row {row}, seat {seats}", other: "{section}, row {row}, seats {seats}" },
     "event.oneSeat": "{section} · row {row}, seat {seat}",
     "event.state.available": "free",
     "event.state.held": "being held",

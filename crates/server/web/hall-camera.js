@@ -110,9 +110,14 @@ export class Camera {
     this.view = this.#bounded(view);
   }
 
-  /** The middle of the picture never leaves the hall. @param {View} view @returns {View} */
+  /** The whole hall stays in the middle; the nearer, the further one may go to its edges. @param {View} view @returns {View} */
   #bounded(view) {
     const { left, right, top, bottom } = this.#bounds;
-    return { ...view, x: Math.min(right, Math.max(left, view.x)), y: Math.min(bottom, Math.max(top, view.y)) };
+    const kept = Math.max(0.4, 1 - 0.6 * (view.scale / this.scaleMin() - 1));
+    const within = (/** @type {number} */ wanted, /** @type {number} */ from, /** @type {number} */ to, /** @type {number} */ pixels) => {
+      const slack = Math.max(0, (to - from - (kept * pixels) / view.scale) / 2);
+      return Math.max((from + to) / 2 - slack, Math.min((from + to) / 2 + slack, wanted));
+    };
+    return { ...view, x: within(view.x, left, right, this.width), y: within(view.y, top, bottom, this.height) };
   }
 }

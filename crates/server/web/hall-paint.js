@@ -2,6 +2,7 @@
 
 import { SeatBitmaps } from "./hall-bitmaps.js";
 import { inHall, inPlace } from "./hall-layout.js";
+import { offerLetter } from "./hall-words.js";
 import { BLOCKED, FREE, HELD, left } from "./hall.js";
 
 /** @typedef {import("./hall.js").Hall} Hall */
@@ -18,6 +19,7 @@ const NUMBERS_FROM = 25;
 /** Room for the numbers of the rows, in seats; less than half an aisle. */
 const ROW_NAMES_BESIDE = 1.15;
 const NAME_PIXELS_MIN = 8;
+const COUNT_PIXELS_MIN = 10;
 const NAME_PIXELS_MAX = 15;
 const FONT = "system-ui, -apple-system, 'Segoe UI', 'Noto Sans', 'Noto Sans TC', 'PingFang TC', sans-serif";
 
@@ -237,12 +239,13 @@ export class Painter {
       const size = this.#sizeFor(context, of.address, room);
       const number = of.kind === "block" ? String(of.number) : "";
       const name = size >= NAME_PIXELS_MIN ? of.address : number;
-      const count = of.free > 0 ? this.#words.left(of.free) : this.#words.soldOut;
+      const inWords = of.free > 0 ? this.#words.left(of.free) : this.#words.soldOut;
+      const count = this.#sizeFor(context, inWords, room) >= COUNT_PIXELS_MIN ? inWords : of.free.toLocaleString();
       const colour = of.free > 0 ? this.#colours.text : this.#colours.faint;
       const high = Math.min(place.width, place.depth) * scale;
       const large = Math.max(NAME_PIXELS_MIN, size);
       const small = Math.min(large * 0.9, this.#sizeFor(context, count, room));
-      const two = small >= NAME_PIXELS_MIN * 0.85 && high > (large + small) * 1.2;
+      const two = small >= NAME_PIXELS_MIN && high > (large + small) * 1.2;
       if (high > large) this.#text(context, name, x, two ? y - small * 0.62 : y, large, colour, 700);
       if (two) this.#text(context, count, x, y + large * 0.58, small, colour, 500);
       return;
@@ -291,7 +294,7 @@ export class Painter {
         context.fill();
         context.stroke();
         context.setLineDash([]);
-        if (size > 9) this.#text(context, String.fromCharCode(65 + offer), x, y + 0.5, size * 0.55, accent, 700);
+        if (size > 9) this.#text(context, offerLetter(offer), x, y + 0.5, size * 0.55, accent, 700);
       }
     });
     for (const index of [...marks.picked, ...marks.yours]) {

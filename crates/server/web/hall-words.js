@@ -22,7 +22,7 @@ export function leftWords(free) {
   return free > 0 ? t("event.left", { n: free }) : t("event.none");
 }
 
-/** "A-1, row 3: 7, 8, 9", a part for each row. @param {{section: string, seat: string}[]} seats */
+/** "A-1, row 3, seats 7–9", a part for each row. @param {{section: string, seat: string}[]} seats */
 export function seatListWords(seats) {
   /** @type {Map<string, {section: string, row: string, numbers: number[]}>} */
   const rows = new Map();
@@ -32,7 +32,7 @@ export function seatListWords(seats) {
     line.numbers.push(Number(number));
     rows.set(`${section} ${row}`, line);
   }
-  return [...rows.values()].map(({ section, row, numbers }) => t("event.rowSeats", { section, row, seats: ranges(numbers) })).join("; ");
+  return [...rows.values()].map(({ section, row, numbers }) => t("event.rowSeats", { section, row, seats: ranges(numbers), n: numbers.length })).join("; ");
 }
 
 /** "5–7, 9". @param {number[]} numbers in order */
@@ -45,4 +45,9 @@ function ranges(numbers) {
     else runs.push([number, number]);
   }
   return runs.map(([first, end]) => (first === end ? `${first}` : `${first}–${end}`)).join(", ");
+}
+
+/** From the end of the alphabet: sections have the beginning. @param {number} place */
+export function offerLetter(place) {
+  return String.fromCharCode("X".charCodeAt(0) + place);
 }
