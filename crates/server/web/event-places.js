@@ -27,7 +27,9 @@ export class Places {
       const blocks = hall.blocks.filter(({ section }) => section === name);
       const line = h("span", { class: "faint small number" });
       this.#sections.push({ blocks, line, price: money(/** @type {Block} */ (blocks[0]).price, currency) });
-      return h("li", {}, h("div", { class: "spread" }, h("h3", {}, t("event.section", { name })), line), h("div", { class: "blocks" }, blocks.map((block) => this.#button(block, calls.enter))));
+      return h("li", {},
+        h("div", { class: "spread" }, h("h3", {}, t("event.section", { name })), line),
+        h("div", { class: "blocks" }, blocks.map((block) => this.#button(block, calls.enter))));
     });
     const areas = hall.areas.map(({ address, price }) => {
       const many = stepper(t("event.howMany", { name: address }), { least: 0, value: 0, changed: (value) => calls.area(address, value) });

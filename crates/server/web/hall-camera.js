@@ -5,6 +5,7 @@
 
 export const SCALE_MAX = 56;
 const MARGIN_PIXELS = 14;
+const WHOLE_ENOUGH = 1.02;
 const GLIDE_MS = 320;
 
 export class Camera {
@@ -43,7 +44,12 @@ export class Camera {
   }
 
   isWhole() {
-    return this.view.scale <= this.scaleMin() * 1.02;
+    return this.view.scale <= this.scaleMin() * WHOLE_ENOUGH;
+  }
+
+  /** Whether it will be the whole hall once it rests. */
+  goesWhole() {
+    return this.target.scale <= this.scaleMin() * WHOLE_ENOUGH;
   }
 
   /** @param {number} x @param {number} y @returns {[number, number]} */

@@ -1,6 +1,8 @@
 // The colours of the page as a canvas understands them.
 
-const NAMES = /** @type {const} */ (["text", "faint", "ground", "raised", "sunken", "line", "accent", "accent-strong", "on-accent", "good", "good-ground", "warn", "warn-ground", "bad"]);
+const NAMES = /** @type {const} */ ([
+  "text", "faint", "ground", "raised", "sunken", "line", "accent", "accent-strong", "on-accent", "good", "good-ground", "warn", "warn-ground",
+]);
 
 /** @typedef {Record<typeof NAMES[number], string>} Colours */
 

@@ -1,7 +1,7 @@
 // `<hall-map>`: the picture of the hall, to look at, to move in and to pick from. It knows nothing of bookings.
 
 import { h, show } from "./dom.js";
-import { Camera } from "./hall-camera.js";
+import { Camera, SCALE_MAX } from "./hall-camera.js";
 import { readColours, watchColours } from "./hall-colours.js";
 import { listenToGestures } from "./hall-gestures.js";
 import { inHall, inPlace, layOut } from "./hall-layout.js";
@@ -193,11 +193,9 @@ export class HallMap extends HTMLElement {
   /** @param {number} factor */
   #zoomMiddle(factor) {
     this.#move((camera) => {
-      const { view } = camera;
       const before = camera.target;
-      const scale = Math.max(camera.scaleMin(), before.scale * factor);
-      const whole = scale <= camera.scaleMin() * 1.02;
-      camera.glideTo(whole ? camera.whole() : { ...before, turn: before.turn || view.turn, scale: Math.min(scale, 56) });
+      const scale = Math.min(SCALE_MAX, before.scale * factor);
+      camera.glideTo(scale <= camera.scaleMin() ? camera.whole() : { ...before, scale });
     });
   }
 
@@ -213,7 +211,7 @@ export class HallMap extends HTMLElement {
     if (!this.#open) return;
     how(this.#open.camera);
     // A finger on the whole hall scrolls the page; in a part of it, it moves the hall.
-    this.#canvas.classList.toggle("near", !this.#open.camera.isWhole() || this.#open.camera.target.scale > this.#open.camera.scaleMin() * 1.02);
+    this.#canvas.classList.toggle("near", !this.#open.camera.goesWhole());
     this.#tip.hidden = true;
     this.redraw();
   }
@@ -227,8 +225,8 @@ export class HallMap extends HTMLElement {
       const [along, back] = inPlace(place, inX, inY);
       if (Math.abs(along) > place.width / 2 || back < 0 || back >= place.depth) continue;
       const { of } = place;
-      const seat = of.kind === "block" && hall.seatsKnown ? of.first + Math.floor(back) * of.cols + Math.min(of.cols - 1, Math.floor(along + place.width / 2)) : -1;
-      return { place, seat };
+      if (of.kind === "area" || !hall.seatsKnown) return { place, seat: -1 };
+      return { place, seat: of.first + Math.floor(back) * of.cols + Math.min(of.cols - 1, Math.floor(along + of.cols / 2)) };
     }
     return null;
   }

@@ -196,14 +196,15 @@ export class Painter {
     context.strokeStyle = this.#colours.line;
     context.lineWidth = 0.1;
     context.stroke(blocked);
-    if (camera.view.scale >= NUMBERS_FROM) this.#numbers(context, place, block, firstRow, lastRow, firstCol, lastCol);
+    if (camera.view.scale >= NUMBERS_FROM) this.#numbers(context, Math.min(0.4, 14 / camera.view.scale), place, { firstRow, lastRow, firstCol, lastCol });
     this.#rowNames(context, camera, place, firstRow, lastRow);
   }
 
-  /** @param {CanvasRenderingContext2D} context @param {Place} place @param {Block} block @param {number} firstRow @param {number} lastRow @param {number} firstCol @param {number} lastCol */
-  #numbers(context, place, block, firstRow, lastRow, firstCol, lastCol) {
+  /** @param {CanvasRenderingContext2D} context @param {number} size @param {Place} place @param {ReturnType<typeof seatsInSight>} range */
+  #numbers(context, size, place, { firstRow, lastRow, firstCol, lastCol }) {
+    const block = /** @type {Block} */ (place.of);
     context.fillStyle = this.#colours.raised;
-    context.font = `600 0.4px ${FONT}`;
+    context.font = `600 ${size}px ${FONT}`;
     context.textAlign = "center";
     context.textBaseline = "middle";
     for (let row = firstRow; row <= lastRow; row += 1) {
@@ -235,10 +236,9 @@ export class Painter {
     if (scale < from) {
       const [x, y] = camera.toScreen(...inHall(place, 0, place.depth / 2));
       // Whichever way it is turned: so blocks of one size have names of one size.
-      const room = scale * Math.min(place.width * 0.95, place.depth * 1.1);
+      const room = scale * (of.kind === "area" ? place.width * 0.9 : Math.min(place.width * 0.95, place.depth * 1.1));
       const size = this.#sizeFor(context, of.address, room);
-      const number = of.kind === "block" ? String(of.number) : "";
-      const name = size >= NAME_PIXELS_MIN ? of.address : number;
+      const name = size >= NAME_PIXELS_MIN || of.kind === "area" ? of.address : String(of.number);
       const inWords = of.free > 0 ? this.#words.left(of.free) : this.#words.soldOut;
       const count = this.#sizeFor(context, inWords, room) >= COUNT_PIXELS_MIN ? inWords : of.free.toLocaleString();
       const colour = of.free > 0 ? this.#colours.text : this.#colours.faint;
@@ -255,7 +255,17 @@ export class Painter {
     const full = `${of.address} · ${this.#words.left(of.free)}`;
     const room = place.width * scale;
     const name = this.#sizeFor(context, full, room) >= size ? full : of.address;
-    if (this.#sizeFor(context, name, room) >= size) this.#text(context, name, x, y, size, this.#colours.text, 650);
+    if (this.#sizeFor(context, name, room) < size) return;
+    // The corner of a neighbour may be behind it.
+    context.font = `650 ${size}px ${FONT}`;
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    context.strokeStyle = this.#colours.sunken;
+    context.lineWidth = 3;
+    context.lineJoin = "round";
+    context.strokeText(name, x, y);
+    context.fillStyle = this.#colours.text;
+    context.fillText(name, x, y);
   }
 
   /** The largest that fits. @param {CanvasRenderingContext2D} context @param {string} words @param {number} room */

@@ -17,7 +17,9 @@ STATE_OF_CHARACTER["s".charCodeAt(0)] = SOLD;
 /**
  * A subsection. Its seats are the numbers from `first` on, row after row.
  *
- * @typedef {{kind: "block", address: string, section: string, number: number, rows: number, cols: number, price: number, first: number, free: number, total: number}} Block
+ * @typedef {{
+ *   kind: "block", address: string, section: string, number: number, rows: number, cols: number, price: number, first: number, free: number, total: number,
+ * }} Block
  * @typedef {{kind: "area", address: string, price: number, free: number, total: number}} Area
  * @typedef {{index: number, block: Block, section: string, seat: string, row: number, col: number, price: number, state: number}} Seat
  */
