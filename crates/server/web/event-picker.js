@@ -261,6 +261,8 @@ export class Picker {
   #refused(error, wanted, asked) {
     const { words, conflicts, alternatives, apart, anywhere, booking, reload } = explain(error, asked);
     for (const { section, seat } of conflicts) this.#choice.seats.delete(this.#hall.indexOf(section, seat));
+    // And those that the stream told of while the answer was on its way.
+    for (const index of this.#choice.seats) if (this.#hall.states[index] !== FREE) this.#choice.seats.delete(index);
     const areas = wanted.areas ? { areas: wanted.areas } : {};
     const best = wanted.best_available;
     const instead = (/** @type {object} */ change) => () => this.#holdBest(/** @type {import("./event-best.js").Wanted} */ ({ ...best, ...change }));

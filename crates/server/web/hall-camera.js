@@ -11,8 +11,9 @@ const GLIDE_MS = 320;
 export class Camera {
   /** @type {View} */
   view = { x: 0, y: 0, scale: 1, turn: 0 };
-  width = 1;
-  height = 1;
+  /** Nothing, until the page has told its size. */
+  width = 0;
+  height = 0;
   /** @type {Bounds} */
   #bounds;
   /** @type {{from: View, to: View, start: number} | null} */
@@ -25,10 +26,12 @@ export class Camera {
 
   /** @param {number} width @param {number} height in pixels */
   resize(width, height) {
-    const whole = this.isWhole();
+    const whole = this.width === 0 || this.goesWhole();
     this.width = width;
     this.height = height;
-    if (whole) this.view = this.whole();
+    if (!whole) return;
+    this.#glide = null;
+    this.view = this.whole();
   }
 
   /** All of the hall. @returns {View} */

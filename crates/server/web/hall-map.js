@@ -53,7 +53,6 @@ export class HallMap extends HTMLElement {
     show(this, this.#canvas, cursor.element, this.#tip, this.#tools(), this.#probe);
     this.#open = { hall, currency, places: layout.places, camera: new Camera(layout.bounds), painter: this.#painter(hall), cursor, choices };
     this.#resize();
-    this.#open.camera.glideTo(this.#open.camera.whole());
   }
 
   connectedCallback() {

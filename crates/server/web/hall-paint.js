@@ -228,7 +228,7 @@ export class Painter {
     }
   }
 
-  /** Its name and what is left, upright wherever it stands. @param {CanvasRenderingContext2D} context @param {Camera} camera @param {Place} place */
+  /** Its name and what is left: on it while it is seen as a whole, before its front row otherwise. @param {CanvasRenderingContext2D} context @param {Camera} camera @param {Place} place */
   #name(context, camera, place) {
     const { scale } = camera.view;
     const { of } = place;
@@ -256,16 +256,13 @@ export class Painter {
     const room = place.width * scale;
     const name = this.#sizeFor(context, full, room) >= size ? full : of.address;
     if (this.#sizeFor(context, name, room) < size) return;
-    // The corner of a neighbour may be behind it.
-    context.font = `650 ${size}px ${FONT}`;
-    context.textAlign = "center";
-    context.textBaseline = "middle";
-    context.strokeStyle = this.#colours.sunken;
-    context.lineWidth = 3;
-    context.lineJoin = "round";
-    context.strokeText(name, x, y);
-    context.fillStyle = this.#colours.text;
-    context.fillText(name, x, y);
+    // Along the front row: upright it would stand on the neighbours' corners.
+    const turn = camera.view.turn - place.angle;
+    context.save();
+    context.translate(x, y);
+    context.rotate(Math.cos(turn) < 0 ? turn + Math.PI : turn);
+    this.#text(context, name, 0, 0, size, this.#colours.text, 650);
+    context.restore();
   }
 
   /** The largest that fits. @param {CanvasRenderingContext2D} context @param {string} words @param {number} room */
