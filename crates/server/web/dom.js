@@ -64,7 +64,9 @@ let voice = null;
 /** Has a screen reader say it, without moving the focus. @param {string} words */
 export function announce(words) {
   if (!voice) {
-    voice = h("div", { class: "unseen", role: "status", "aria-live": "polite" });
+    voice = h("div", { role: "status", "aria-live": "polite" });
+    // Not by class: on another site's page our style sheet is not there.
+    Object.assign(voice.style, { position: "absolute", width: "1px", height: "1px", overflow: "hidden", clipPath: "inset(50%)", whiteSpace: "nowrap" });
     document.body.append(voice);
   }
   // The same words twice are said twice only if the element was empty in between.

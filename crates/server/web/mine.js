@@ -1,6 +1,6 @@
 // The bookings this browser made: their hold tokens are what lets it act on them.
 
-/** @typedef {{id: string, token: string | null, name: string}} Mine */
+/** @typedef {{id: string, token: string | null, name: string, event?: string | null}} Mine */
 
 const BOOKINGS = "boxoffice.bookings";
 const CUSTOMER = "boxoffice.customer";
@@ -15,10 +15,10 @@ export function mine() {
   }
 }
 
-/** @param {{id: string, hold_token: string | null}} booking @param {string} name what was booked, for people */
+/** @param {{id: string, hold_token: string | null, event: string | null}} booking @param {string} name what was booked, for people */
 export function remember(booking, name) {
   const others = mine().filter((other) => other.id !== booking.id);
-  keep(BOOKINGS, JSON.stringify([{ id: booking.id, token: booking.hold_token, name }, ...others].slice(0, KEPT_MAX)));
+  keep(BOOKINGS, JSON.stringify([{ id: booking.id, token: booking.hold_token, name, event: booking.event }, ...others].slice(0, KEPT_MAX)));
 }
 
 /** @param {string} id @returns {string | null} */

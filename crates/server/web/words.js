@@ -20,7 +20,9 @@ const plural = new Intl.PluralRules(language);
 
 /** @returns {"en" | "zh-TW"} */
 function chosen() {
-  const wanted = stored() ?? navigator.language;
+  // Another site that embeds the picker may say which language it speaks.
+  const asked = document.querySelector("boxoffice-event[lang]")?.getAttribute("lang");
+  const wanted = asked ?? stored() ?? navigator.language;
   return wanted.toLowerCase().startsWith("zh") ? "zh-TW" : "en";
 }
 
