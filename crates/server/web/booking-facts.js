@@ -10,7 +10,7 @@ import { language, t } from "./words.js";
 /**
  * `zone` is the place's own, if its clocks show something else than the reader's.
  *
- * @typedef {{name: string, link: string, what: {what: string, price: string}[], when: string | null, zone: string | null, starts: string | null, ends: string | null}} Facts
+ * @typedef {{name: string, link: string, what: {what: string, price: string}[], when: string | null, zone: string | null, starts: string | null, ends: string | null, box?: string}} Facts
  */
 
 /** @param {Booking} booking @returns {Promise<Facts>} */
@@ -60,8 +60,8 @@ async function boxFacts(booking, id) {
   const pickup = box?.pickup ?? null;
   return {
     name: shop?.name ?? id, link: `/shops/${id}`, what: [{ what: `${box?.name ?? booking.box} × ${booking.quantity}`, price: money(booking.total_price, booking.currency) }],
-    when: pickup && shop ? t("booking.pickup", { window: pickupWindow(pickup, shop.timezone) }) : null,
-    zone: pickup && shop ? otherZone(shop.timezone, pickup.starts_at) : null, starts: pickup?.starts_at ?? null, ends: pickup?.ends_at ?? null,
+    when: pickup && shop ? t("booking.pickup", { window: pickupWindow(pickup, shop.timezone, true) }) : null,
+    zone: pickup && shop ? otherZone(shop.timezone, pickup.starts_at) : null, starts: pickup?.starts_at ?? null, ends: pickup?.ends_at ?? null, box: box?.name,
   };
 }
 

@@ -44,7 +44,7 @@ export class BookingView {
     if (this.#booking !== booking) return;
     if (before === null) this.#first(booking, facts);
     else if (before.status !== booking.status) announce(t("booking.nowStatus", { status: t(`status.${booking.status}`) }));
-    if (booking.status === "on_hold") this.#panel.open(api, booking, this.token, { bookings: "" });
+    if (booking.status === "on_hold") this.#panel.open(api, booking, this.token, { bookings: "", box: facts.box });
     this.#draw(booking, facts);
   }
 

@@ -35,7 +35,7 @@ export class BoxCard {
     this.element = h(
       "li",
       { class: "card box", "data-box": box.id },
-      h("div", { class: "spread" }, this.name, this.badge),
+      h("div", { class: "spread head" }, this.name, this.badge),
       h("div", { class: "spread prices" }, this.price, this.next),
       this.steps,
       this.pickup,
@@ -52,11 +52,11 @@ export class BoxCard {
     this.element.dataset["price"] = String(box.price);
     this.name.textContent = box.name;
     this.badge.className = `badge number ${open && box.remaining <= FEW ? "warn" : LOOK[box.status]}`;
-    show(this.badge, h("span", { "aria-hidden": "true" }, SIGN[box.status]), open ? t("box.left", { n: box.remaining }) : t(`box.${box.status}`));
+    show(this.badge, h("span", { "aria-hidden": "true" }, open && box.remaining <= FEW ? "◐" : SIGN[box.status]), open ? t("box.left", { n: box.remaining }) : t(`box.${box.status}`));
     this.price.textContent = money(box.price, offer.currency);
     this.tick(box, offer);
     this.#drawSteps(box, offer);
-    this.pickup.textContent = box.pickup === null ? t("box.anytime") : t("box.pickup", { window: pickupWindow(box.pickup, offer.zone) });
+    this.pickup.textContent = box.pickup === null ? t("box.anytime") : t("box.pickup", { window: pickupWindow(box.pickup, offer.zone, false) });
     this.stepper.limit(Math.min(offer.most, Math.max(1, box.remaining)));
     this.stepper.disable(offer.blocked);
     this.stepper.element.hidden = !open;
@@ -89,10 +89,10 @@ export class BoxCard {
   }
 }
 
-/** The shortest that is clear there and today. @param {{starts_at: string, ends_at: string}} pickup @param {string} zone */
-export function pickupWindow(pickup, zone) {
+/** In the shop's time. Today's needs no date, but for what is kept or printed. @param {{starts_at: string, ends_at: string}} pickup @param {string} zone @param {boolean} dated */
+export function pickupWindow(pickup, zone, dated) {
   const [from, to] = [Date.parse(pickup.starts_at), Date.parse(pickup.ends_at)];
-  const today = dateIn(now(), zone) === dateIn(from, zone) && dateIn(from, zone) === dateIn(to, zone);
+  const today = !dated && dateIn(now(), zone) === dateIn(from, zone) && dateIn(from, zone) === dateIn(to, zone);
   const how = /** @type {Intl.DateTimeFormatOptions} */ (today ? { timeStyle: "short" } : { month: "short", day: "numeric", hour: "numeric", minute: "2-digit" });
   return new Intl.DateTimeFormat(language, { ...how, timeZone: zone }).formatRange(from, to);
 }

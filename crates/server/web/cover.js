@@ -44,7 +44,7 @@ function days() {
 /** Five on a shelf, each with a ribbon. */
 function boxes() {
   return [
-    ...[34, 92, 150, 208, 266].map((x, index) => {
+    ...[44, 102, 160, 218, 276].map((x, index) => {
       const height = [46, 62, 38, 70, 52][index] ?? 46;
       return svg("g", {}, svg("rect", { class: index % 2 === 0 ? "strong" : "weak", x: x - 22, y: 98 - height, width: 44, height, rx: 6 }), svg("rect", { class: "ribbon", x: x - 3, y: 98 - height, width: 6, height }));
     }),

@@ -29,10 +29,10 @@ export class HoldPlace {
     return this.booking?.status === "on_hold";
   }
 
-  /** @param {Booking} booking @param {string} name what it is, for people */
-  open(booking, name) {
+  /** @param {Booking} booking @param {string} name what it is, for people @param {string} [box] what they call the box */
+  open(booking, name, box) {
     remember(booking, name);
-    this.#panel.open(api, booking, booking.hold_token);
+    this.#panel.open(api, booking, booking.hold_token, { box });
     this.#changed(booking);
     this.element.hidden = false;
     this.element.focus({ preventScroll: true });

@@ -87,7 +87,8 @@ function page(shop) {
     draw();
     try {
       const booking = await api.post("/v1/bookings", { customer: customer(), shop: shop.id, box, quantity });
-      hold.open(booking, t("shop.booking", { name: shop.name, box: boxes.get(box)?.name ?? box }));
+      const name = boxes.get(box)?.name ?? box;
+      hold.open(booking, t("shop.booking", { name: shop.name, box: name }), name);
     } catch (error) {
       await note.explain(error, "shop", shop.id);
     } finally {

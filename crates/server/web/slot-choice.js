@@ -167,8 +167,9 @@ export class SlotChoice {
     this.note.element.dataset["slot"] = slot;
   }
 
-  /** @param {Alternative[]} alternatives */
-  #instead(alternatives) {
+  /** @param {Alternative[]} offered */
+  #instead(offered) {
+    const alternatives = offered.filter((other) => other.slot !== this.moving?.slot);
     if (alternatives.length === 0) return null;
     const pick = (/** @type {string} */ slot) => {
       const date = slot.slice(0, 10);
