@@ -7,9 +7,9 @@ import { t } from "./words.js";
 /** @typedef {import("./types.d.ts").Booking} Booking */
 
 /** @param {string} name @returns {Promise<boolean>} */
-export async function askCancel(name) {
-  const answer = await asked("cancel", t("booking.cancelAsk"), [h("p", {}, t("booking.cancelWhat", { name }))], t("booking.cancelNo"), h("button", { class: "danger", value: "yes" }, t("booking.cancelYes")));
-  return answer !== null;
+export function askCancel(name) {
+  const body = [h("p", {}, t("booking.cancelWhat", { name }))];
+  return asked("cancel", t("booking.cancelAsk"), body, t("booking.cancelNo"), h("button", { class: "danger", value: "yes" }, t("booking.cancelYes")));
 }
 
 /**
@@ -22,14 +22,17 @@ export async function askSeats(booking, sections) {
     h("option", { value: section.name, disabled: section.stats.available === 0 },
       t("booking.section", { section: section.name, price: exactMoney(section.price, booking.currency), n: section.stats.available })));
   const choice = h("select", { id: "section", name: "section" }, h("option", { value: "" }, t("booking.anywhere")), options);
-  const body = [h("p", {}, t("booking.moveSeats", { n: booking.seats.length })), h("div", { class: "field" }, h("label", { for: "section" }, t("booking.where")), choice)];
-  const answer = await asked("move", t("booking.moveAsk"), body, t("booking.moveNo"), h("button", { class: "main", value: "yes" }, t("booking.moveYes")));
-  return answer === null ? null : choice.value;
+  const body = [
+    h("p", {}, t("booking.moveSeats", { n: booking.seats.length })),
+    h("div", { class: "field" }, h("label", { for: "section" }, t("booking.where")), choice),
+  ];
+  const move = h("button", { class: "main", value: "yes" }, t("booking.moveYes"));
+  return (await asked("move", t("booking.moveAsk"), body, t("booking.moveNo"), move)) ? choice.value : null;
 }
 
 /**
  * @param {string} kind @param {string} title @param {HTMLElement[]} body @param {string} no @param {HTMLButtonElement} yes
- * @returns {Promise<"yes" | null>}
+ * @returns {Promise<boolean>}
  */
 function asked(kind, title, body, no, yes) {
   yes.dataset["act"] = `${kind}-yes`;
@@ -40,6 +43,6 @@ function asked(kind, title, body, no, yes) {
   dialog.showModal();
   return new Promise((done) => dialog.addEventListener("close", () => {
     dialog.remove();
-    done(dialog.returnValue === "yes" ? "yes" : null);
+    done(dialog.returnValue === "yes");
   }));
 }

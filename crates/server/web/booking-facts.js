@@ -10,7 +10,10 @@ import { language, t } from "./words.js";
 /**
  * `zone` is the place's own, if its clocks show something else than the reader's.
  *
- * @typedef {{name: string, link: string, what: {what: string, price: string}[], when: string | null, zone: string | null, starts: string | null, ends: string | null, box?: string}} Facts
+ * @typedef {{
+ *   name: string, link: string, what: {what: string, price: string}[], when: string | null, zone: string | null,
+ *   starts: string | null, ends: string | null, box?: string,
+ * }} Facts
  */
 
 /** @param {Booking} booking @returns {Promise<Facts>} */
@@ -32,7 +35,7 @@ async function eventFacts(booking, id) {
   const starts = event?.starts_at ?? null;
   const when = starts === null ? null : new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "short" }).format(new Date(starts));
   const what = [
-    ...booking.seats.map((seat) => ({ what: t("booking.seat", { section: seat.section, seat: seat.seat }), price: money(seat.price, booking.currency) })),
+    ...booking.seats.map(({ section, seat, price }) => ({ what: t("booking.seat", { section, seat }), price: money(price, booking.currency) })),
     ...booking.areas.map((area) => ({ what: `${area.name} × ${area.quantity}`, price: money(area.price * area.quantity, booking.currency) })),
   ];
   return { name: event?.name ?? id, link: `/events/${id}`, what, when, zone: null, starts, ends: null };
@@ -45,10 +48,15 @@ async function slotFacts(booking, id) {
   /** @type {import("./types.d.ts").Slot | undefined} */
   const slot = slots?.items.find((/** @type {{id: string}} */ other) => other.id === booking.slot);
   const price = money(booking.total_price, booking.currency);
-  const what = [{ what: t("unit.places", { n: booking.quantity }), price }, ...booking.tickets.map((ticket) => ({ what: t("booking.ticket", { ticket }), price: "" }))];
+  const tickets = booking.tickets.map((ticket) => ({ what: t("booking.ticket", { ticket }), price: "" }));
   return {
-    name: schedule?.name ?? id, link: `/schedules/${id}?date=${date}`, what, when: `${day(date)}, ${time}${slot ? `–${slot.end_time}` : ""}`,
-    zone: schedule && slot ? otherZone(schedule.timezone, slot.starts_at) : null, starts: slot?.starts_at ?? null, ends: slot?.ends_at ?? null,
+    name: schedule?.name ?? id,
+    link: `/schedules/${id}?date=${date}`,
+    what: [{ what: t("unit.places", { n: booking.quantity }), price }, ...tickets],
+    when: `${day(date)}, ${time}${slot ? `–${slot.end_time}` : ""}`,
+    zone: schedule && slot ? otherZone(schedule.timezone, slot.starts_at) : null,
+    starts: slot?.starts_at ?? null,
+    ends: slot?.ends_at ?? null,
   };
 }
 
@@ -58,10 +66,16 @@ async function boxFacts(booking, id) {
   /** @type {import("./types.d.ts").Box | undefined} */
   const box = boxes?.items.find((/** @type {{id: string}} */ other) => other.id === booking.box);
   const pickup = box?.pickup ?? null;
+  const price = money(booking.total_price, booking.currency);
   return {
-    name: shop?.name ?? id, link: `/shops/${id}`, what: [{ what: `${box?.name ?? booking.box} × ${booking.quantity}`, price: money(booking.total_price, booking.currency) }],
+    name: shop?.name ?? id,
+    link: `/shops/${id}`,
+    what: [{ what: `${box?.name ?? booking.box} × ${booking.quantity}`, price }],
     when: pickup && shop ? t("booking.pickup", { window: pickupWindow(pickup, shop.timezone, true) }) : null,
-    zone: pickup && shop ? otherZone(shop.timezone, pickup.starts_at) : null, starts: pickup?.starts_at ?? null, ends: pickup?.ends_at ?? null, box: box?.name,
+    zone: pickup && shop ? otherZone(shop.timezone, pickup.starts_at) : null,
+    starts: pickup?.starts_at ?? null,
+    ends: pickup?.ends_at ?? null,
+    box: box?.name,
   };
 }
 

@@ -38,7 +38,8 @@ export class BookingView {
   /** Messages come from the stream and from what is done here, in any order: the newer one counts. @param {Booking} booking */
   async take(booking) {
     const before = this.#booking;
-    if (before && (booking.version < before.version || (booking.version === before.version && booking.status === before.status && booking.expires_at === before.expires_at))) return;
+    const same = before?.version === booking.version && before.status === booking.status && before.expires_at === booking.expires_at;
+    if (same || (before && booking.version < before.version)) return;
     this.#booking = booking;
     const facts = await factsOf(booking);
     if (this.#booking !== booking) return;
@@ -65,7 +66,8 @@ export class BookingView {
       this.main,
       h("div", { class: "top" }, this.#heading, this.badge.element),
       this.#note,
-      h("article", { class: "card ticket", "data-booking": booking.id, "data-status": booking.status }, this.#body(booking, facts), held ? h("div", { class: "stub" }, this.#panel) : stub(booking)),
+      h("article", { class: "card ticket", "data-booking": booking.id, "data-status": booking.status },
+        this.#body(booking, facts), held ? h("div", { class: "stub" }, this.#panel) : stub(booking)),
       this.#actions(booking, facts),
     );
     // What had the focus may be gone.
@@ -74,31 +76,36 @@ export class BookingView {
 
   /** @param {Booking} booking @param {Facts} facts */
   #body(booking, facts) {
-    const fact = (/** @type {string} */ name, /** @type {import("./dom.js").Child[]} */ ...shown) => [h("dt", {}, t(name)), h("dd", {}, ...shown)];
+    const status = h("span", { class: `badge ${LOOK[booking.status]}`, "data-status-badge": booking.status }, t(`status.${booking.status}`));
+    const units = facts.what.map((line) => h("li", { class: "spread" }, h("span", {}, line.what), h("span", { class: "number" }, line.price)));
     return h(
       "div",
       { class: "body stack" },
-      h("p", {}, h("span", { class: `badge ${LOOK[booking.status]}`, "data-status-badge": booking.status }, t(`status.${booking.status}`))),
+      h("p", {}, status),
       facts.when !== null && h("p", { class: "when" }, facts.when, facts.zone !== null && h("span", { class: "faint small zone" }, facts.zone)),
-      h("ul", { class: "units" }, facts.what.map((line) => h("li", { class: "spread" }, h("span", {}, line.what), h("span", { class: "number" }, line.price)))),
+      h("ul", { class: "units" }, units),
       h("p", { class: "spread sum" }, h("strong", {}, t("total")), h("strong", { class: "number" }, money(booking.total_price, booking.currency))),
       booking.status === "expired" && h("p", { class: "note bad" }, t("booking.expired")),
       booking.status === "cancelled" && h("p", { class: "note bad" }, t("booking.cancelled")),
-      booking.status === "redeemed" && booking.redeemed_at !== null && h("p", { class: "note" }, t("booking.redeemed", { when: dateTime(booking.redeemed_at) })),
-      h("dl", { class: "facts small" }, fact("booking.made", dateTime(booking.created_at)), fact("booking.number", h("code", {}, booking.id))),
+      booking.redeemed_at !== null && h("p", { class: "note" }, t("booking.redeemed", { when: dateTime(booking.redeemed_at) })),
+      h("dl", { class: "facts small" },
+        h("dt", {}, t("booking.made")), h("dd", {}, dateTime(booking.created_at)),
+        h("dt", {}, t("booking.number")), h("dd", {}, h("code", {}, booking.id))),
     );
   }
 
   /** @param {Booking} booking @param {Facts} facts */
   #actions(booking, facts) {
     const active = booking.status === "on_hold" || booking.status === "confirmed";
-    const button = (/** @type {string} */ act, /** @type {() => void} */ onclick, kind = "") => h("button", { type: "button", class: kind, "data-act": act, onclick }, t(`booking.${act}`));
+    const button = (/** @type {string} */ act, /** @type {() => void} */ onclick, kind = "") =>
+      h("button", { type: "button", class: kind, "data-act": act, onclick }, t(`booking.${act}`));
+    const elsewhere = `/schedules/${booking.schedule}?move=${booking.id}`;
     return h(
       "div",
       { class: "row actions" },
       booking.status === "confirmed" && facts.starts !== null && button("calendar", () => this.#download(booking, facts)),
       booking.status === "confirmed" && button("print", () => print()),
-      active && booking.schedule !== null && h("a", { class: "button", "data-act": "move", href: `/schedules/${booking.schedule}?move=${booking.id}` }, t("booking.move")),
+      active && booking.schedule !== null && h("a", { class: "button", "data-act": "move", href: elsewhere }, t("booking.move")),
       active && booking.seats.length > 0 && button("move", () => this.#moveSeats(booking)),
       booking.status === "confirmed" && button("cancel", () => this.#cancel(booking, facts), "danger"),
       !active && h("a", { class: "button main", href: facts.link }, t("booking.again")),
@@ -159,13 +166,14 @@ export class BookingView {
   #download(booking, facts) {
     const what = facts.what.map((line) => line.what).join(", ");
     const address = `${location.origin}/bookings/${booking.id}`;
+    const code = booking.redeem_code === null ? [] : [`${t("code")}: ${booking.redeem_code}`];
     const text = calendarFile({
       uid: `${booking.id}@${location.hostname}`,
       stamp: new Date(),
       starts: new Date(facts.starts ?? ""),
       ends: facts.ends === null ? null : new Date(facts.ends),
       summary: facts.name,
-      description: [what, booking.redeem_code === null ? "" : `${t("code")}: ${booking.redeem_code}`, address].filter((line) => line !== "").join("\n"),
+      description: [what, ...code, address].join("\n"),
       url: address,
       version: booking.version,
       status: "CONFIRMED",
@@ -181,11 +189,12 @@ export class BookingView {
 function stub(booking) {
   if (booking.redeem_code === null || (booking.status !== "confirmed" && booking.status !== "redeemed")) return null;
   const used = booking.status === "redeemed";
+  const code = h("span", { class: "code", "data-code": booking.redeem_code }, used ? h("s", {}, booking.redeem_code) : booking.redeem_code);
   return h(
     "div",
     { class: "stub code-stub" },
     !used && h("div", { class: "qr", "data-qr": ticketText(booking) }, qrPicture(ticketText(booking), t("code"))),
-    h("p", {}, h("span", { class: "faint small" }, t("code")), h("br"), h("span", { class: "code", "data-code": booking.redeem_code }, used ? h("s", {}, booking.redeem_code) : booking.redeem_code)),
+    h("p", {}, h("span", { class: "faint small" }, t("code")), h("br"), code),
     !used && h("p", { class: "faint small" }, t("booking.showCode")),
   );
 }

@@ -51,6 +51,7 @@ function notShown(error) {
   const [heading, why] = code === "HOLD_TOKEN_REQUIRED" ? [t("booking.secret"), t("booking.secretWhy")]
     : error instanceof Refusal && (error.status === 404 || error.status === 400) ? [t("booking.missing"), t("booking.missingWhy")]
     : [t("booking.title"), whyNot(error)];
-  show(main, h("div", { class: "card not-shown", role: "alert", "data-refusal": code }, h("h1", {}, heading), h("p", {}, why),
-    h("div", { class: "row" }, !(error instanceof Refusal) && h("button", { class: "main", type: "button", onclick: load }, t("tryAgain")), h("a", { class: "button", href: "/" }, t("onSale")))));
+  const again = !(error instanceof Refusal) && h("button", { class: "main", type: "button", onclick: load }, t("tryAgain"));
+  show(main, h("div", { class: "card not-shown", role: "alert", "data-refusal": code },
+    h("h1", {}, heading), h("p", {}, why), h("div", { class: "row" }, again, h("a", { class: "button", href: "/" }, t("onSale")))));
 }

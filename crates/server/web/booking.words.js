@@ -4,11 +4,8 @@
 export const words = {
   en: {
     "booking.title": "Booking",
-    "booking.what": "What",
-    "booking.when": "When",
     "booking.number": "Booking number",
     "booking.made": "Booked",
-    "booking.used": "Used",
     "booking.seat": "{section}, seat {seat}",
     "booking.ticket": "Ticket {ticket}",
     "booking.pickup": "Pick up {window}",
@@ -51,11 +48,8 @@ export const words = {
   },
   "zh-TW": {
     "booking.title": "訂單",
-    "booking.what": "內容",
-    "booking.when": "時間",
     "booking.number": "訂單編號",
     "booking.made": "訂購時間",
-    "booking.used": "使用時間",
     "booking.seat": "{section} 區 {seat} 號",
     "booking.ticket": "票券 {ticket}",
     "booking.pickup": "取貨時間 {window}",

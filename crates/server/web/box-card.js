@@ -29,7 +29,8 @@ export class BoxCard {
     this.next = h("span", { class: "next number" });
     this.steps = h("ol", { class: "steps", "aria-label": t("box.steps") });
     this.pickup = h("p", { class: "faint small pickup" });
-    this.stepper = new QuantityStepper({ label: t("box.quantity", { box: box.name }), most: 1, onChange: () => this.#last && this.draw(this.#last.box, this.#last.offer) });
+    const again = () => this.#last && this.draw(this.#last.box, this.#last.offer);
+    this.stepper = new QuantityStepper({ label: t("box.quantity", { box: box.name }), most: 1, onChange: again });
     this.button = h("button", { type: "button", class: "main", "data-act": "book",
       onclick: () => this.button.getAttribute("aria-disabled") !== "true" && onBook(box.id, this.stepper.value) });
     this.element = h(
@@ -51,8 +52,10 @@ export class BoxCard {
     this.element.dataset["status"] = box.status;
     this.element.dataset["price"] = String(box.price);
     this.name.textContent = box.name;
-    this.badge.className = `badge number ${open && box.remaining <= FEW ? "warn" : LOOK[box.status]}`;
-    show(this.badge, h("span", { "aria-hidden": "true" }, open && box.remaining <= FEW ? "◐" : SIGN[box.status]), open ? t("box.left", { n: box.remaining }) : t(`box.${box.status}`));
+    const few = open && box.remaining <= FEW;
+    const state = open ? t("box.left", { n: box.remaining }) : t(`box.${box.status}`);
+    this.badge.className = `badge number ${few ? "warn" : LOOK[box.status]}`;
+    show(this.badge, h("span", { "aria-hidden": "true" }, few ? "◐" : SIGN[box.status]), state);
     this.price.textContent = money(box.price, offer.currency);
     this.tick(box, offer);
     this.#drawSteps(box, offer);
@@ -61,7 +64,7 @@ export class BoxCard {
     this.stepper.disable(offer.blocked);
     this.stepper.element.hidden = !open;
     const total = box.price * this.stepper.value;
-    this.button.textContent = !open ? t(`box.${box.status}`) : total === 0 ? t("box.book") : t("box.bookFor", { price: money(total, offer.currency) });
+    this.button.textContent = !open ? state : total === 0 ? t("box.book") : t("box.bookFor", { price: money(total, offer.currency) });
     this.button.setAttribute("aria-label", `${this.button.textContent} – ${box.name}`);
     // Not `disabled`: the focus must not fall off a button because others book.
     this.button.setAttribute("aria-disabled", String(!open || offer.blocked));
@@ -70,8 +73,12 @@ export class BoxCard {
   /** The second hand of the next price. @param {Box} box @param {Offer} offer */
   tick(box, offer) {
     const next = box.status === "ACTIVE" || box.status === "SOLD_OUT" ? box.next_price : null;
-    const words = next === null ? "" : t(next.price < box.price ? "box.drop" : "box.rise", { price: exactMoney(next.price, offer.currency), time: countdown(Date.parse(next.at) - now()) });
-    if (this.next.textContent !== words) this.next.textContent = words;
+    if (next === null) {
+      this.next.textContent = "";
+      return;
+    }
+    const values = { price: exactMoney(next.price, offer.currency), time: countdown(Date.parse(next.at) - now()) };
+    this.next.textContent = t(next.price < box.price ? "box.drop" : "box.rise", values);
   }
 
   /** @param {Box} box @param {Offer} offer */
@@ -84,15 +91,21 @@ export class BoxCard {
     show(this.steps, steps.map((step) => {
       const bar = h("span", { class: "column", "aria-hidden": "true" }, h("span"));
       bar.style.setProperty("--part", `${(100 * step.price) / top}%`);
-      return h("li", { class: step.at === null ? "now" : "" }, bar, h("span", { class: "cost" }, exactMoney(step.price, offer.currency)), h("span", { class: "faint" }, step.at === null ? t("box.now") : clock(step.at, offer.zone)));
+      const when = h("span", { class: "faint" }, step.at === null ? t("box.now") : clock(step.at, offer.zone));
+      return h("li", { class: step.at === null ? "now" : "" }, bar, h("span", { class: "cost" }, exactMoney(step.price, offer.currency)), when);
     }));
   }
 }
 
-/** In the shop's time. Today's needs no date, but for what is kept or printed. @param {{starts_at: string, ends_at: string}} pickup @param {string} zone @param {boolean} dated */
+/**
+ * In the shop's time. Today's needs no date, but for what is kept or printed.
+ *
+ * @param {{starts_at: string, ends_at: string}} pickup @param {string} zone @param {boolean} dated
+ */
 export function pickupWindow(pickup, zone, dated) {
   const [from, to] = [Date.parse(pickup.starts_at), Date.parse(pickup.ends_at)];
   const today = !dated && dateIn(now(), zone) === dateIn(from, zone) && dateIn(from, zone) === dateIn(to, zone);
-  const how = /** @type {Intl.DateTimeFormatOptions} */ (today ? { timeStyle: "short" } : { month: "short", day: "numeric", hour: "numeric", minute: "2-digit" });
-  return new Intl.DateTimeFormat(language, { ...how, timeZone: zone }).formatRange(from, to);
+  /** @type {Intl.DateTimeFormatOptions} */
+  const date = today ? {} : { month: "short", day: "numeric" };
+  return new Intl.DateTimeFormat(language, { ...date, hour: "numeric", minute: "2-digit", timeZone: zone }).formatRange(from, to);
 }

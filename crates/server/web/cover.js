@@ -2,6 +2,8 @@
 
 import { svg } from "./dom.js";
 
+/** @typedef {"events" | "schedules" | "shops"} Kind */
+
 /** Round enough for a hue, and the same on every visit. @param {string} id */
 function hueOf(id) {
   let hash = 7;
@@ -9,10 +11,11 @@ function hueOf(id) {
   return hash;
 }
 
-/** @param {"events" | "schedules" | "shops"} kind @param {string} id @param {number} [left] the part that is left, 0 to 1 */
+/** @param {Kind} kind @param {string} id @param {number} [left] the part that is left, 0 to 1 */
 export function cover(kind, id, left = 1) {
   const draw = { events: seats, schedules: days, shops: boxes }[kind];
-  const picture = svg("svg", { class: "cover", viewBox: "0 0 320 120", preserveAspectRatio: "xMidYMid slice", "aria-hidden": "true" }, draw(left));
+  const shape = { viewBox: "0 0 320 120", preserveAspectRatio: "xMidYMid slice" };
+  const picture = svg("svg", { class: "cover", ...shape, "aria-hidden": "true" }, draw(left));
   picture.style.setProperty("--hue", String(hueOf(id)));
   return picture;
 }
@@ -37,8 +40,10 @@ function seats(left) {
 
 /** Three weeks. */
 function days() {
-  return Array.from({ length: 27 }, (_, index) =>
-    svg("rect", { class: index % 4 === 1 || index % 7 === 3 ? "strong" : "weak", x: 22 + (index % 9) * 32, y: 15 + Math.floor(index / 9) * 32, width: 25, height: 25, rx: 6 }));
+  return Array.from({ length: 27 }, (_, index) => {
+    const place = { x: 22 + (index % 9) * 32, y: 15 + Math.floor(index / 9) * 32 };
+    return svg("rect", { class: index % 4 === 1 || index % 7 === 3 ? "strong" : "weak", ...place, width: 25, height: 25, rx: 6 });
+  });
 }
 
 /** Five on a shelf, each with a ribbon. */
@@ -46,7 +51,8 @@ function boxes() {
   return [
     ...[44, 102, 160, 218, 276].map((x, index) => {
       const height = [46, 62, 38, 70, 52][index] ?? 46;
-      return svg("g", {}, svg("rect", { class: index % 2 === 0 ? "strong" : "weak", x: x - 22, y: 98 - height, width: 44, height, rx: 6 }), svg("rect", { class: "ribbon", x: x - 3, y: 98 - height, width: 6, height }));
+      const box = svg("rect", { class: index % 2 === 0 ? "strong" : "weak", x: x - 22, y: 98 - height, width: 44, height, rx: 6 });
+      return svg("g", {}, box, svg("rect", { class: "ribbon", x: x - 3, y: 98 - height, width: 6, height }));
     }),
     svg("rect", { class: "strong", x: 0, y: 100, width: 320, height: 4 }),
   ];

@@ -19,7 +19,8 @@ export class HoldPlace {
   /** @param {{onChange: () => void}} options called when a hold began or ended, or the buyer wants to choose again */
   constructor({ onChange }) {
     this.onChange = onChange;
-    this.element = h("section", { class: "card hold-place", "data-hold": true, "aria-label": t("hold.title"), tabindex: "-1", hidden: true }, this.#panel, this.#picture);
+    const named = { "data-hold": true, "aria-label": t("hold.title"), tabindex: "-1" };
+    this.element = h("section", { class: "card hold-place", ...named, hidden: true }, this.#panel, this.#picture);
     this.#panel.addEventListener("boxoffice-booking", (event) => this.#changed(/** @type {CustomEvent} */ (event).detail.booking));
     this.#panel.addEventListener("boxoffice-again", () => this.#close());
   }

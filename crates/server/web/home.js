@@ -14,6 +14,7 @@ import { words } from "./home.words.js";
 /** @typedef {import("./types.d.ts").Schedule} Schedule */
 /** @typedef {import("./types.d.ts").Shop} Shop */
 /** @typedef {import("./types.d.ts").Booking} Booking */
+/** @typedef {import("./cover.js").Kind} Kind */
 
 /** Each costs a request. */
 const OWN_SHOWN = 6;
@@ -71,7 +72,7 @@ function ownRow(known) {
 
 /**
  * @template T
- * @param {string} heading @param {"events" | "schedules" | "shops"} kind @param {{items: T[], next_cursor: string | null}} first @param {(item: T) => HTMLElement} card
+ * @param {string} heading @param {Kind} kind @param {{items: T[], next_cursor: string | null}} first @param {(item: T) => HTMLElement} card
  */
 function group(heading, kind, first, card) {
   if (first.items.length === 0) return null;
@@ -87,9 +88,10 @@ function group(heading, kind, first, card) {
   return h("section", { class: first.items.length === 1 ? "single" : "", "aria-labelledby": kind }, h("h2", { id: kind }, t(heading)), list, more);
 }
 
-/** @param {"events" | "schedules" | "shops"} kind @param {{id: string, name: string}} item @param {SVGElement} picture @param {...(Node | string | null)} rest */
+/** @param {Kind} kind @param {{id: string, name: string}} item @param {SVGElement} picture @param {...(Node | string | null)} rest */
 function card(kind, item, picture, ...rest) {
-  return h("li", { class: "card", [`data-${kind.slice(0, -1)}`]: item.id }, h("a", { href: `/${kind}/${item.id}` }, picture, h("h3", {}, item.name), ...rest));
+  const link = h("a", { href: `/${kind}/${item.id}` }, picture, h("h3", {}, item.name), ...rest);
+  return h("li", { class: "card", [`data-${kind.slice(0, -1)}`]: item.id }, link);
 }
 
 /** @param {EventShown} event */
@@ -110,7 +112,8 @@ function eventCard(event) {
 
 /** @param {Schedule} schedule */
 function scheduleCard(schedule) {
-  const price = schedule.windows.length === 0 ? null : t("home.from", { price: money(Math.min(...schedule.windows.map((window) => window.price)), schedule.currency) });
+  const prices = schedule.windows.map((window) => window.price);
+  const price = prices.length === 0 ? null : t("home.from", { price: money(Math.min(...prices), schedule.currency) });
   const badge = schedule.status === "open" ? tag("", "…") : tag("", t("home.closed"));
   if (schedule.status === "open") whenSeen(badge, () => slotsToday(schedule, badge));
   return card(
@@ -129,7 +132,8 @@ async function slotsToday(schedule, badge) {
   const { items } = await api.get(`/v1/schedules/${schedule.id}/slots?from=${today}&to=${today}&limit=500`);
   const open = items.filter((slot) => isOpen(stateOf(slot)));
   const left = open.reduce((sum, slot) => sum + slot.available_count, 0);
-  if (left > 0) retag(badge, open.some((slot) => slot.availability === "AVAILABLE") ? "good" : "warn", t("home.today", { n: left }));
+  const plenty = open.some((slot) => slot.availability === "AVAILABLE");
+  if (left > 0) retag(badge, plenty ? "good" : "warn", t("home.today", { n: left }));
   else if (items.some((slot) => stateOf(slot) === "FULL")) retag(badge, "bad", t("home.todayFull"));
   else retag(badge, "", t("home.notToday"));
 }
@@ -148,11 +152,11 @@ async function boxesNow(shop, badge, price) {
   const { items } = await api.get(`/v1/shops/${shop.id}/boxes`);
   const open = items.filter((box) => box.status === "ACTIVE");
   const left = open.reduce((sum, box) => sum + box.remaining, 0);
-  if (left === 0) retag(badge, items.some((box) => box.status === "SOLD_OUT") ? "bad" : "", items.some((box) => box.status === "SOLD_OUT") ? t("home.soldOut") : t("home.notToday"));
-  else {
+  if (left > 0) {
     retag(badge, "good", t("home.boxes", { n: left }));
     price.textContent = t("home.from", { price: money(Math.min(...open.map((box) => box.price)), shop.currency) });
-  }
+  } else if (items.some((box) => box.status === "SOLD_OUT")) retag(badge, "bad", t("home.soldOut"));
+  else retag(badge, "", t("home.notToday"));
 }
 
 /** @param {string} kind @param {string} words */

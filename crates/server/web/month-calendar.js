@@ -38,13 +38,13 @@ export class MonthCalendar {
     this.later = this.#turner(1, "calendar.later", "›");
     this.rows = h("tbody");
     const names = Array.from({ length: 7 }, (_, index) => addDays("2024-01-01", this.#weekStart - 1 + index));
-    const head = h("tr", {}, names.map((date) => h("th", { scope: "col", abbr: day(date, { weekday: "long" }) }, day(date, { weekday: "short" }))));
+    const head = names.map((date) => h("th", { scope: "col", abbr: day(date, { weekday: "long" }) }, day(date, { weekday: "short" })));
     this.element = h(
       "div",
       { class: "calendar", "data-calendar": true },
       h("div", { class: "turn" }, this.earlier, this.heading, this.later),
       h("table", { role: "grid", "aria-labelledby": "calendar-month", onkeydown: (/** @type {KeyboardEvent} */ event) => this.#key(event) },
-        h("thead", {}, head), this.rows),
+        h("thead", {}, h("tr", {}, head)), this.rows),
       h("ul", { class: "legend small faint" }, ["AVAILABLE", "LIMITED", "FULL"].map((state) =>
         h("li", { "data-state": state }, h("span", { class: "gauge", "aria-hidden": "true" }, h("span")), t(`calendar.legend.${state}`)))),
     );

@@ -40,7 +40,11 @@ async function load() {
   }
 }
 
-/** The booking that is to be moved, or in words why it cannot be. @param {Schedule} schedule @param {string} move @returns {Promise<Booking | string>} */
+/**
+ * The booking that is to be moved, or in words why it cannot be.
+ *
+ * @param {Schedule} schedule @param {string} move @returns {Promise<Booking | string>}
+ */
 async function movedBooking(schedule, move) {
   try {
     const booking = await api.get(`/v1/bookings/${encodeURIComponent(move)}`, { token: tokenOf(move) });
@@ -58,7 +62,8 @@ async function page(schedule, moving) {
   const today = () => dateIn(now(), zone);
   const slots = new Slots(api, schedule.id);
   const badge = new LiveBadge();
-  const choice = new SlotChoice({ schedule, slots, moving: typeof moving === "string" ? null : moving, onDay: (date) => calendar.choose(date) });
+  const movable = typeof moving === "string" ? null : moving;
+  const choice = new SlotChoice({ schedule, slots, moving: movable, onDay: (date) => calendar.choose(date) });
   const calendar = new MonthCalendar({
     summary: (date) => slots.summary(date),
     today,
@@ -69,10 +74,11 @@ async function page(schedule, moving) {
 
   const fill = async (/** @type {string} */ month) => {
     try {
+      choice.note.clear();
       await slots.load(month);
       redraw();
     } catch (error) {
-      choice.note.say("MONTH", whyNot(error), h("button", { type: "button", onclick: () => { choice.note.clear(); fill(month); } }, t("tryAgain")));
+      choice.note.say("MONTH", whyNot(error), h("button", { type: "button", onclick: () => fill(month) }, t("tryAgain")));
     }
   };
   const chosen = (/** @type {string} */ date) => {
@@ -88,16 +94,17 @@ async function page(schedule, moving) {
     choice.draw();
   };
 
+  const elsewhere = h("p", { class: "faint zone" }, t("schedule.zone", { zone: zoneName(zone, now(), language) }));
   show(
     main,
-    h("div", { class: "top" }, h("div", {}, h("h1", {}, schedule.name), !sameClock(zone, now()) && h("p", { class: "faint zone" }, t("schedule.zone", { zone: zoneName(zone, now(), language) }))), badge.element),
+    h("div", { class: "top" }, h("div", {}, h("h1", {}, schedule.name), !sameClock(zone, now()) && elsewhere), badge.element),
     salesNote(schedule),
     typeof moving === "string" && h("p", { class: "note bad", role: "alert" }, moving),
-    typeof moving !== "string" && moving !== null && movingNote(schedule, moving),
+    movable !== null && movingNote(schedule, movable),
     h("div", { class: "columns" }, h("section", { class: "card", "aria-labelledby": "calendar-month" }, calendar.element), choice.element),
   );
 
-  const wanted = asked.get("date") ?? (typeof moving !== "string" ? moving?.slot?.slice(0, 10) : null) ?? null;
+  const wanted = asked.get("date") ?? movable?.slot?.slice(0, 10) ?? null;
   const first = wanted !== null && /^\d{4}-\d{2}-\d{2}$/.test(wanted) && wanted >= today() ? wanted : null;
   calendar.show(monthOf(first ?? today()));
   await slots.load(monthOf(first ?? today())).catch(() => null);
@@ -143,11 +150,12 @@ function salesNote({ status, sales }) {
 
 /** @param {Schedule} schedule @param {Booking} booking */
 function movingNote(schedule, booking) {
-  const slot = (booking.slot ?? "").replace("T", " ");
+  const slot = `${schedule.name}, ${(booking.slot ?? "").replace("T", " ")}`;
+  const what = t("schedule.movingWhat", { slot, places: t("unit.places", { n: booking.quantity }) });
   return h(
     "div",
     { class: "note moving", "data-moving": booking.id },
-    h("div", {}, h("strong", {}, t("schedule.moving")), h("p", {}, t("schedule.movingWhat", { slot: `${schedule.name}, ${slot}`, places: t("unit.places", { n: booking.quantity }) }))),
+    h("div", {}, h("strong", {}, t("schedule.moving")), h("p", {}, what)),
     h("a", { class: "button", href: `/bookings/${booking.id}` }, t("schedule.keep")),
   );
 }

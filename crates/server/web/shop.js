@@ -51,7 +51,9 @@ function page(shop) {
   const waits = h("p", { class: "note warn", hidden: true }, t("shop.hold"));
   const empty = h("p", { class: "faint" }, t("loading"));
   const list = h("ul", { class: "boxes" });
-  const offer = () => ({ zone: shop.timezone, currency: shop.currency, most: shop.rules.max_units_per_booking, blocked: busy || hold.busy || shop.status === "closed" });
+  const offer = () => ({
+    zone: shop.timezone, currency: shop.currency, most: shop.rules.max_units_per_booking, blocked: busy || hold.busy || shop.status === "closed",
+  });
 
   const draw = () => {
     waits.hidden = !hold.busy;
@@ -65,7 +67,8 @@ function page(shop) {
     }
     const elements = [...boxes.keys()].map((box) => /** @type {BoxCard} */ (cards.get(box)).element);
     // Putting the same elements in again would take the focus from them.
-    if (elements.length !== list.children.length || elements.some((element, index) => list.children[index] !== element)) show(list, elements);
+    const there = list.children;
+    if (elements.length !== there.length || elements.some((element, index) => there[index] !== element)) show(list, elements);
   };
 
   const tick = () => {
@@ -73,8 +76,9 @@ function page(shop) {
       const card = cards.get(box.id);
       const shown = boxAt(box, now());
       if (!card) continue;
-      if (card.element.dataset["price"] !== String(shown.price)) announce(t("box.dropped", { box: box.name, price: money(shown.price, shop.currency) }));
-      if (card.element.dataset["price"] !== String(shown.price) || card.element.dataset["status"] !== shown.status) card.draw(shown, offer());
+      const dropped = card.element.dataset["price"] !== String(shown.price);
+      if (dropped) announce(t("box.dropped", { box: box.name, price: money(shown.price, shop.currency) }));
+      if (dropped || card.element.dataset["status"] !== shown.status) card.draw(shown, offer());
       else card.tick(shown, offer());
     }
     // Just after the next full second there, which is where prices fall.
@@ -97,10 +101,10 @@ function page(shop) {
     }
   };
 
+  const elsewhere = h("p", { class: "faint zone" }, t("shop.zone", { zone: zoneName(shop.timezone, now(), language) }));
   show(
     main,
-    h("div", { class: "top" }, h("div", {}, h("h1", {}, shop.name),
-      !sameClock(shop.timezone, now()) && h("p", { class: "faint zone" }, t("shop.zone", { zone: zoneName(shop.timezone, now(), language) }))), badge.element),
+    h("div", { class: "top" }, h("div", {}, h("h1", {}, shop.name), !sameClock(shop.timezone, now()) && elsewhere), badge.element),
     shop.status === "closed" && h("p", { class: "note warn" }, t("shop.closed")),
     note.element,
     h("div", { class: "columns" }, h("div", { class: "aside" }, hold.element), h("div", { class: "offers" }, waits, empty, list)),

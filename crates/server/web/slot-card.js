@@ -23,7 +23,8 @@ export class SlotCard {
     this.badge = h("span", { class: "badge number" });
     this.bar = h("span", { class: "available" });
     this.price = h("span");
-    this.button = h("button", { type: "button", class: "main", onclick: () => this.button.getAttribute("aria-disabled") !== "true" && onPress(id) });
+    const press = () => this.button.getAttribute("aria-disabled") !== "true" && onPress(id);
+    this.button = h("button", { type: "button", class: "main", onclick: press });
     this.element = h(
       "li",
       { class: "card slot", "data-slot": id },
@@ -41,9 +42,11 @@ export class SlotCard {
     const time = `${slot.start_time}–${slot.end_time}`;
     this.element.dataset["state"] = state;
     this.time.textContent = time;
+    const left = t(`slot.${state}`, { left: slot.available_count, total: slot.total_capacity });
     this.badge.className = `badge number ${here ? "" : look.kind}`;
-    show(this.badge, h("span", { "aria-hidden": "true" }, here ? "★" : look.sign), here ? t("slot.here") : t(`slot.${state}`, { left: slot.available_count, total: slot.total_capacity }));
-    this.bar.style.setProperty("--part", `${state === "CLOSED" || state === "PAST" ? 0 : (100 * slot.available_count) / Math.max(1, slot.total_capacity)}%`);
+    show(this.badge, h("span", { "aria-hidden": "true" }, here ? "★" : look.sign), here ? t("slot.here") : left);
+    const part = state === "CLOSED" || state === "PAST" ? 0 : slot.available_count / Math.max(1, slot.total_capacity);
+    this.bar.style.setProperty("--part", `${100 * part}%`);
     const each = money(slot.price, offer.currency);
     show(this.price, h("strong", {}, each), slot.price > 0 && h("span", { class: "faint" }, ` ${t("slot.each")}`));
     this.#drawButton(slot, offer, time, isOpen(state) && !here && !offer.blocked);
@@ -53,8 +56,9 @@ export class SlotCard {
   #drawButton(slot, offer, time, open) {
     const total = slot.price * offer.quantity;
     const difference = total - offer.paid;
+    const signed = `${difference > 0 ? "+" : "−"}${exactMoney(Math.abs(difference), offer.currency)}`;
     const words = offer.act === "move"
-      ? difference === 0 ? t("slot.move") : t("slot.moveFor", { price: `${difference > 0 ? "+" : "−"}${exactMoney(Math.abs(difference), offer.currency)}` })
+      ? difference === 0 || !open ? t("slot.move") : t("slot.moveFor", { price: signed })
       : total === 0 ? t("slot.book") : t("slot.bookFor", { price: money(total, offer.currency) });
     this.button.textContent = words;
     this.button.dataset["act"] = offer.act;

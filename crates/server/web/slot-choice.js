@@ -34,7 +34,8 @@ export class SlotChoice {
     this.hold = new HoldPlace({ onChange: () => this.draw() });
     const most = schedule.rules.max_units_per_booking;
     this.stepper = new QuantityStepper({ label: t("schedule.quantity"), most, onChange: () => this.draw() });
-    this.tickets = h("textarea", { id: "tickets", rows: "2", autocomplete: "off", spellcheck: "false", "aria-describedby": "tickets-help", oninput: () => this.draw() });
+    const plain = { rows: "2", autocomplete: "off", spellcheck: "false" };
+    this.tickets = h("textarea", { id: "tickets", ...plain, "aria-describedby": "tickets-help", oninput: () => this.draw() });
     this.heading = h("h2", { id: "day" }, t("schedule.choose"));
     this.waits = h("p", { class: "note warn", hidden: true }, t("schedule.hold"));
     this.empty = h("p", { class: "note", hidden: true }, t("schedule.noneAtAll"));
@@ -49,7 +50,9 @@ export class SlotChoice {
 
   /** @param {number} most */
   #howMany(most) {
-    if (!this.#registered) return h("div", { class: "row how-many" }, h("span", { "aria-hidden": "true" }, t("schedule.quantity")), this.stepper.element);
+    if (!this.#registered) {
+      return h("div", { class: "row how-many" }, h("span", { "aria-hidden": "true" }, t("schedule.quantity")), this.stepper.element);
+    }
     return h("div", { class: "field how-many" }, h("label", { for: "tickets" }, t("schedule.tickets")), this.tickets,
       h("p", { id: "tickets-help", class: "small faint" }, t("schedule.ticketsHelp", { n: most })));
   }
@@ -92,21 +95,28 @@ export class SlotChoice {
     for (const slot of offered) this.#card(slot.id).draw(slot, offer);
     const elements = offered.map((slot) => this.#card(slot.id).element);
     // Putting the same elements in again would take the focus from them.
-    if (elements.length !== this.list.children.length || elements.some((element, index) => this.list.children[index] !== element)) show(this.list, elements);
+    const shown = this.list.children;
+    if (elements.length !== shown.length || elements.some((element, index) => shown[index] !== element)) show(this.list, elements);
   }
 
   /** @param {string} id */
   #card(id) {
-    const card = this.#cards.get(id) ?? new SlotCard(id, (pressed) => (this.moving === null ? this.#book(pressed) : this.#move(this.moving, pressed)));
+    const card = this.#cards.get(id) ?? new SlotCard(id, () => this.#take(id));
     this.#cards.set(id, card);
     return card;
+  }
+
+  /** @param {string} slot */
+  #take(slot) {
+    return this.moving === null ? this.#book(slot) : this.#move(this.moving, slot);
   }
 
   /** Tells who cannot see it that a time on this page has filled up. @param {Slot[]} changed */
   heed(changed) {
     for (const slot of changed) {
       const shown = this.#cards.get(slot.id)?.element;
-      if (slot.availability === "FULL" && shown?.isConnected && shown.dataset["state"] !== "FULL") announce(t("schedule.nowFull", { time: `${slot.start_time}–${slot.end_time}` }));
+      if (slot.availability !== "FULL" || !shown?.isConnected || shown.dataset["state"] === "FULL") continue;
+      announce(t("schedule.nowFull", { time: `${slot.start_time}–${slot.end_time}` }));
     }
   }
 
@@ -155,7 +165,8 @@ export class SlotChoice {
     const problem = error instanceof Refusal ? error.problem : null;
     if (problem && Array.isArray(problem["alternatives"])) {
       const left = Number(problem["available"] ?? 0);
-      const words = problem.code === "NEW_SLOT_FULL" ? t("refused.NEW_SLOT_FULL") : left > 0 ? t("schedule.full", { n: left }) : t("schedule.fullNone");
+      const full = left > 0 ? t("schedule.full", { n: left }) : t("schedule.fullNone");
+      const words = problem.code === "NEW_SLOT_FULL" ? t("refused.NEW_SLOT_FULL") : full;
       this.note.say(problem.code, words, this.#instead(problem["alternatives"]));
     } else if (problem && typeof problem["ticket"] === "string") {
       this.note.say(problem.code, t(`refused.${problem.code}`, { ticket: problem["ticket"] }));
@@ -175,10 +186,13 @@ export class SlotChoice {
       const date = slot.slice(0, 10);
       this.onDay(date);
       this.open(date);
-      return this.moving === null ? this.#book(slot) : this.#move(this.moving, slot);
+      return this.#take(slot);
     };
-    return h("div", { class: "instead" }, h("p", {}, t("schedule.instead")), h("div", { class: "row" }, alternatives.map((other) =>
-      h("button", { type: "button", "data-alternative": other.slot, onclick: () => pick(other.slot) },
-        t("schedule.alternative", { when: `${day(other.slot.slice(0, 10), { month: "short", day: "numeric", weekday: "short" })} ${other.slot.slice(11)}`, left: other.available_count })))));
+    const buttons = alternatives.map((other) => {
+      const when = `${day(other.slot.slice(0, 10), { month: "short", day: "numeric", weekday: "short" })} ${other.slot.slice(11)}`;
+      const words = t("schedule.alternative", { when, left: other.available_count });
+      return h("button", { type: "button", "data-alternative": other.slot, onclick: () => pick(other.slot) }, words);
+    });
+    return h("div", { class: "instead" }, h("p", {}, t("schedule.instead")), h("div", { class: "row" }, buttons));
   }
 }

@@ -24,6 +24,8 @@ export class Slots {
   #known = new Map();
   /** @type {Map<string, Slot[]>} */
   #days = new Map();
+  /** @type {Map<string, Promise<void>>} */
+  #asked = new Map();
   /** @type {Set<string>} */
   #months = new Set();
   #complete = false;
@@ -34,9 +36,17 @@ export class Slots {
     this.path = `/v1/schedules/${schedule}/slots`;
   }
 
-  /** Asks for a month, unless it is known. What the stream told meanwhile is newer. @param {string} month */
-  async load(month) {
-    if (this.#complete || this.#months.has(month)) return;
+  /** Asks for a month, unless it is known or asked for. @param {string} month @returns {Promise<void>} */
+  load(month) {
+    if (this.#complete) return Promise.resolve();
+    const asked = this.#asked.get(month) ?? this.#ask(month);
+    this.#asked.set(month, asked);
+    asked.catch(() => this.#asked.delete(month));
+    return asked;
+  }
+
+  /** @param {string} month */
+  async #ask(month) {
     /** @type {Slot[]} */
     const items = [];
     let cursor = "";
@@ -45,12 +55,17 @@ export class Slots {
       items.push(...page.items);
       cursor = page.next_cursor === null ? "" : `&cursor=${encodeURIComponent(page.next_cursor)}`;
     } while (cursor !== "");
+    // What the stream told meanwhile is newer.
     if (this.#complete) return;
     this.#months.add(month);
-    this.#put(items.filter((slot) => !this.#known.has(slot.id)));
+    this.#put(items);
   }
 
-  /** Takes a message of the stream. @param {string} event @param {{slots: Slot[], removed?: string[]}} data @returns {Slot[]} those that changed */
+  /**
+   * Takes a message of the stream.
+   *
+   * @param {string} event @param {{slots: Slot[], removed?: string[]}} data @returns {Slot[]} those that changed
+   */
   take(event, data) {
     if (event === "snapshot") {
       this.#known.clear();
