@@ -21,6 +21,8 @@ export class HoldPanel extends HTMLElement {
   #token = null;
   /** Where the page that shows a booking is; no link without it. @type {string} */
   #bookings = "/bookings/";
+  /** What people call the box. @type {string | null} */
+  #box = null;
   #endsAt = 0;
   #told = Infinity;
   #ticking = 0;
@@ -31,12 +33,13 @@ export class HoldPanel extends HTMLElement {
   /**
    * `boxoffice-booking` is dispatched with the booking whenever it changed, `boxoffice-again` when the buyer wants to choose anew.
    *
-   * @param {Api} api @param {Booking} booking @param {string | null} token @param {{bookings?: string}} [links]
+   * @param {Api} api @param {Booking} booking @param {string | null} token @param {{bookings?: string, box?: string}} [options]
    */
-  open(api, booking, token, links = {}) {
+  open(api, booking, token, options = {}) {
     this.#api = api;
     this.#token = token;
-    this.#bookings = links.bookings ?? "/bookings/";
+    this.#bookings = options.bookings ?? "/bookings/";
+    this.#box = options.box ?? null;
     this.#limited = false;
     this.#told = Infinity;
     this.#note.hidden = true;
@@ -68,7 +71,7 @@ export class HoldPanel extends HTMLElement {
     show(
       this,
       h("div", { class: "spread" }, h("h2", {}, held ? t("hold.title") : t(`status.${booking.status}`)), held && h("strong", { class: "clock" }, this.#left)),
-      h("ul", { class: "held" }, lines(booking).map((line) => h("li", { class: "spread" }, h("span", {}, line.what), h("span", { class: "number" }, line.price)))),
+      h("ul", { class: "held" }, lines(booking, this.#box).map((line) => h("li", { class: "spread" }, h("span", {}, line.what), h("span", { class: "number" }, line.price)))),
       h("p", { class: "spread sum" }, h("strong", {}, t("total")), h("strong", { class: "number" }, money(booking.total_price, booking.currency))),
       this.#note,
       held && this.#buttons(booking),
@@ -175,13 +178,13 @@ export class HoldPanel extends HTMLElement {
   }
 }
 
-/** What was taken, a line for each kind. @param {Booking} booking */
-export function lines(booking) {
+/** What was taken, a line for each kind. @param {Booking} booking @param {string | null} [box] what people call the box */
+export function lines(booking, box = null) {
   const lines = booking.seats.map((seat) => ({ what: `${seat.section} · ${seat.seat}`, price: money(seat.price, booking.currency) }));
   lines.push(...booking.areas.map((area) => ({ what: `${area.name} × ${area.quantity}`, price: money(area.price * area.quantity, booking.currency) })));
   const price = money(booking.total_price, booking.currency);
   if (booking.slot !== null) lines.push({ what: `${booking.slot.replace("T", " ")} · ${t("unit.places", { n: booking.quantity })}`, price });
-  if (booking.box !== null) lines.push({ what: `${booking.box} · ${t("unit.boxes", { n: booking.quantity })}`, price });
+  if (booking.box !== null) lines.push({ what: `${box ?? booking.box} · ${t("unit.boxes", { n: booking.quantity })}`, price });
   return lines;
 }
 

@@ -1,15 +1,24 @@
 // `/`: what is on sale.
 
+import { cover } from "./cover.js";
+import { dateIn } from "./dates.js";
 import { h, show } from "./dom.js";
 import { dateTime, money, whyNot } from "./format.js";
 import { api, title } from "./frame.js";
 import { mine } from "./mine.js";
+import { isOpen, stateOf } from "./slots.js";
 import { learn, t } from "./words.js";
 import { words } from "./home.words.js";
 
 /** @typedef {import("./types.d.ts").EventShown} EventShown */
 /** @typedef {import("./types.d.ts").Schedule} Schedule */
 /** @typedef {import("./types.d.ts").Shop} Shop */
+/** @typedef {import("./types.d.ts").Booking} Booking */
+/** @typedef {import("./cover.js").Kind} Kind */
+
+/** Each costs a request. */
+const OWN_SHOWN = 6;
+const STATUS_LOOK = { on_hold: "warn", confirmed: "good", redeemed: "", cancelled: "bad", expired: "bad" };
 
 learn(words);
 title(t("home.title"));
@@ -21,25 +30,49 @@ load();
 async function load() {
   try {
     const [events, schedules, shops] = await Promise.all(["events", "schedules", "shops"].map((kind) => api.get(`/v1/${kind}`)));
-    const own = mine();
     const empty = events.items.length + schedules.items.length + shops.items.length === 0;
     show(
       body,
-      group("home.events", "events", events, eventCard),
-      group("home.schedules", "schedules", schedules, scheduleCard),
-      group("home.shops", "shops", shops, shopCard),
+      own(),
+      h("div", { class: "groups" },
+        group("home.events", "events", events, eventCard),
+        group("home.schedules", "schedules", schedules, scheduleCard),
+        group("home.shops", "shops", shops, shopCard)),
       empty && h("p", { class: "note" }, t("home.nothing"), " ", h("a", { href: "/docs" }, t("docs"))),
-      own.length > 0 && h("section", { "aria-labelledby": "mine" }, h("h2", { id: "mine" }, t("home.mine")),
-        h("ul", {}, own.map((booking) => h("li", {}, h("a", { href: `/bookings/${booking.id}` }, booking.name))))),
     );
   } catch (error) {
     show(body, h("p", { class: "note bad", role: "alert" }, whyNot(error)), h("button", { type: "button", onclick: load }, t("tryAgain")));
   }
 }
 
+/** The bookings of this browser. */
+function own() {
+  const all = mine();
+  if (all.length === 0) return null;
+  const list = h("ul", { class: "own" }, all.slice(0, OWN_SHOWN).map(ownRow));
+  const more = h("button", { type: "button", class: "plain", hidden: all.length <= OWN_SHOWN, onclick: () => {
+    list.append(...all.slice(OWN_SHOWN).map(ownRow));
+    more.hidden = true;
+  } }, t("home.more"));
+  return h("section", { "aria-labelledby": "mine" }, h("h2", { id: "mine" }, t("home.mine")), list, more);
+}
+
+/** @param {import("./mine.js").Mine} known */
+function ownRow(known) {
+  const badge = h("span", { class: "badge" }, "…");
+  api.get(`/v1/bookings/${known.id}`, { token: known.token }).then(
+    (/** @type {Booking} */ booking) => {
+      badge.className = `badge ${STATUS_LOOK[booking.status]}`;
+      badge.textContent = t(`status.${booking.status}`);
+    },
+    () => (badge.hidden = true),
+  );
+  return h("li", { "data-mine": known.id }, h("a", { href: `/bookings/${known.id}` }, h("span", {}, known.name), badge));
+}
+
 /**
  * @template T
- * @param {string} heading @param {string} kind @param {{items: T[], next_cursor: string | null}} first @param {(item: T) => HTMLElement} card
+ * @param {string} heading @param {Kind} kind @param {{items: T[], next_cursor: string | null}} first @param {(item: T) => HTMLElement} card
  */
 function group(heading, kind, first, card) {
   if (first.items.length === 0) return null;
@@ -51,53 +84,98 @@ function group(heading, kind, first, card) {
     cursor = next.next_cursor;
     more.hidden = cursor === null;
   } }, t("home.more"));
-  return h("section", { "aria-labelledby": kind }, h("h2", { id: kind }, t(heading)), list, more);
+  // One alone stands beside the other groups.
+  return h("section", { class: first.items.length === 1 ? "single" : "", "aria-labelledby": kind }, h("h2", { id: kind }, t(heading)), list, more);
 }
 
-/** @param {string} href @param {string} name @param {...(Node | string | null)} rest */
-function card(href, name, ...rest) {
-  return h("li", { class: "card" }, h("a", { href }, h("h3", {}, name), ...rest));
+/** @param {Kind} kind @param {{id: string, name: string}} item @param {SVGElement} picture @param {...(Node | string | null)} rest */
+function card(kind, item, picture, ...rest) {
+  const link = h("a", { href: `/${kind}/${item.id}` }, picture, h("h3", {}, item.name), ...rest);
+  return h("li", { class: "card", [`data-${kind.slice(0, -1)}`]: item.id }, link);
 }
 
 /** @param {EventShown} event */
 function eventCard(event) {
-  const { available, held, total } = event.stats;
+  const { available, total } = event.stats;
   const prices = [...event.sections, ...event.areas].map((place) => place.price);
-  const open = event.status === "open";
-  const badge = !open ? h("span", { class: "badge" }, t("home.closed"))
-    : available === 0 ? h("span", { class: "badge bad" }, t("home.soldOut"))
-    : h("span", { class: `badge ${available * 5 < total ? "warn" : "good"}` }, t("home.left", { n: available, total }));
+  const badge = event.status !== "open" ? tag("", t("home.closed"))
+    : available === 0 ? tag("bad", t("home.soldOut"))
+    : tag(available * 5 < total ? "warn" : "good", t("home.left", { n: available, total }));
   return card(
-    `/events/${event.id}`,
-    event.name,
+    "events",
+    event,
+    cover("events", event.id, available / Math.max(1, total)),
     h("span", { class: "faint" }, event.starts_at === null ? "" : dateTime(event.starts_at)),
-    meter(total - available - held, held, total),
     h("div", { class: "spread foot" }, badge, h("span", {}, t("home.from", { price: money(Math.min(...prices), event.currency) }))),
   );
 }
 
-/** @param {number} sold @param {number} held @param {number} total */
-function meter(sold, held, total) {
-  const part = (/** @type {string} */ kind, /** @type {number} */ count) => {
-    const bar = h("span", { class: kind });
-    bar.style.setProperty("--part", `${(100 * count) / Math.max(1, total)}%`);
-    return bar;
-  };
-  return h("div", { class: "meter", "aria-hidden": "true" }, part("sold", sold), part("held", held));
-}
-
 /** @param {Schedule} schedule */
 function scheduleCard(schedule) {
-  const price = schedule.windows.length === 0 ? null : money(Math.min(...schedule.windows.map((window) => window.price)), schedule.currency);
+  const prices = schedule.windows.map((window) => window.price);
+  const price = prices.length === 0 ? null : t("home.from", { price: money(Math.min(...prices), schedule.currency) });
+  const badge = schedule.status === "open" ? tag("", "…") : tag("", t("home.closed"));
+  if (schedule.status === "open") whenSeen(badge, () => slotsToday(schedule, badge));
   return card(
-    `/schedules/${schedule.id}`,
-    schedule.name,
+    "schedules",
+    schedule,
+    cover("schedules", schedule.id),
     h("span", { class: "faint" }, t("home.slots", { n: schedule.windows.length })),
-    h("div", { class: "spread foot" }, h("span", { class: "badge" }, schedule.timezone), price && h("span", {}, price)),
+    h("div", { class: "spread foot" }, badge, price && h("span", {}, price)),
   );
+}
+
+/** @param {Schedule} schedule @param {HTMLElement} badge */
+async function slotsToday(schedule, badge) {
+  const today = dateIn(Date.now(), schedule.timezone);
+  /** @type {{items: import("./types.d.ts").Slot[]}} */
+  const { items } = await api.get(`/v1/schedules/${schedule.id}/slots?from=${today}&to=${today}&limit=500`);
+  const open = items.filter((slot) => isOpen(stateOf(slot)));
+  const left = open.reduce((sum, slot) => sum + slot.available_count, 0);
+  const plenty = open.some((slot) => slot.availability === "AVAILABLE");
+  if (left > 0) retag(badge, plenty ? "good" : "warn", t("home.today", { n: left }));
+  else if (items.some((slot) => stateOf(slot) === "FULL")) retag(badge, "bad", t("home.todayFull"));
+  else retag(badge, "", t("home.notToday"));
 }
 
 /** @param {Shop} shop */
 function shopCard(shop) {
-  return card(`/shops/${shop.id}`, shop.name, h("span", { class: "faint" }, t("home.shop")), h("div", { class: "foot" }, h("span", { class: "badge" }, shop.timezone)));
+  const badge = shop.status === "open" ? tag("", "…") : tag("", t("home.closed"));
+  const price = h("span");
+  if (shop.status === "open") whenSeen(badge, () => boxesNow(shop, badge, price));
+  return card("shops", shop, cover("shops", shop.id), h("span", { class: "faint" }, t("home.shop")), h("div", { class: "spread foot" }, badge, price));
+}
+
+/** @param {Shop} shop @param {HTMLElement} badge @param {HTMLElement} price */
+async function boxesNow(shop, badge, price) {
+  /** @type {{items: import("./types.d.ts").Box[]}} */
+  const { items } = await api.get(`/v1/shops/${shop.id}/boxes`);
+  const open = items.filter((box) => box.status === "ACTIVE");
+  const left = open.reduce((sum, box) => sum + box.remaining, 0);
+  if (left > 0) {
+    retag(badge, "good", t("home.boxes", { n: left }));
+    price.textContent = t("home.from", { price: money(Math.min(...open.map((box) => box.price)), shop.currency) });
+  } else if (items.some((box) => box.status === "SOLD_OUT")) retag(badge, "bad", t("home.soldOut"));
+  else retag(badge, "", t("home.notToday"));
+}
+
+/** @param {string} kind @param {string} words */
+function tag(kind, words) {
+  return h("span", { class: `badge ${kind}` }, words);
+}
+
+/** @param {HTMLElement} badge @param {string} kind @param {string} words */
+function retag(badge, kind, words) {
+  badge.className = `badge ${kind}`;
+  badge.textContent = words;
+}
+
+/** A request for each card is only worth it for those that are looked at. @param {HTMLElement} element @param {() => Promise<void>} ask */
+function whenSeen(element, ask) {
+  const watcher = new IntersectionObserver((seen) => {
+    if (!seen.some((entry) => entry.isIntersecting)) return;
+    watcher.disconnect();
+    ask().catch(() => (element.hidden = true));
+  });
+  watcher.observe(element);
 }

@@ -1,6 +1,7 @@
 // Server-sent events over fetch: `EventSource` cannot carry a key or a hold token.
 
 import { Refusal, pause } from "./api.js";
+import { isAway, lookedAtAgain, onLeave } from "./attention.js";
 
 /** @typedef {import("./api.js").Api} Api */
 /** @typedef {"live" | "reconnecting" | "ended"} Connection */
@@ -29,6 +30,7 @@ export async function follow(api, path, { onMessage, onConnection, onRefusal, to
     const line = new AbortController();
     const hangUp = () => line.abort();
     signal.addEventListener("abort", hangUp);
+    onLeave(hangUp, line.signal);
     let silence = setTimeout(hangUp, SILENCE_MS_MAX);
     try {
       const headers = api.headers(token);
@@ -59,7 +61,11 @@ export async function follow(api, path, { onMessage, onConnection, onRefusal, to
       clearTimeout(silence);
       signal.removeEventListener("abort", hangUp);
     }
-    if (!signal.aborted) {
+    if (isAway()) {
+      onConnection?.("reconnecting");
+      await lookedAtAgain();
+      failures = 0;
+    } else if (!signal.aborted) {
       onConnection?.("reconnecting");
       await pause(500 * 2 ** Math.min(failures, 5));
     }
