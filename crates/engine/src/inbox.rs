@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 /// Many put in, one takes all: offers `O`, which are bounded and may be refused, and news `N`, which are not.
 #[derive(Debug)]
@@ -17,6 +17,8 @@ pub(crate) struct Inbox<O, N> {
 struct State<O, N> {
     offered: VecDeque<O>,
     told: VecDeque<N>,
+    /// The taker is woken when so many offers are there.
+    wake_at: usize,
     closed: bool,
     ended: bool,
 }
@@ -32,7 +34,13 @@ pub(crate) enum Rejected<T> {
 
 impl<O, N> Inbox<O, N> {
     pub(crate) fn new(limit: usize) -> Inbox<O, N> {
-        let state = State { offered: VecDeque::new(), told: VecDeque::new(), closed: false, ended: false };
+        let state = State {
+            offered: VecDeque::new(),
+            told: VecDeque::new(),
+            wake_at: 1,
+            closed: false,
+            ended: false,
+        };
         Inbox { state: Mutex::new(state), wake: Condvar::new(), limit }
     }
 
@@ -46,8 +54,7 @@ impl<O, N> Inbox<O, N> {
             return Err(Rejected::Full(item));
         }
         state.offered.push_back(item);
-        drop(state);
-        self.wake.notify_one();
+        self.wake_for_offers(state);
         Ok(())
     }
 
@@ -61,9 +68,16 @@ impl<O, N> Inbox<O, N> {
             return Err(Rejected::Full(items));
         }
         state.offered.extend(items);
-        drop(state);
-        self.wake.notify_one();
+        self.wake_for_offers(state);
         Ok(())
+    }
+
+    fn wake_for_offers(&self, state: MutexGuard<'_, State<O, N>>) {
+        let enough = state.offered.len() >= state.wake_at;
+        drop(state);
+        if enough {
+            self.wake.notify_one();
+        }
     }
 
     /// Puts something in whether there is room or not: for messages whose number is bounded elsewhere.
@@ -79,17 +93,21 @@ impl<O, N> Inbox<O, N> {
         Ok(())
     }
 
-    /// Moves what was told into `told`, and what was offered into `offered` if that is empty and wanted. Waits until there
-    /// is something, the time has come, or the inbox is closed.
+    /// Moves what was told into `told`, and what was offered into `offered` if that is empty and wanted. Waits until something
+    /// was told, so many offers are there as are wanted at least, the time has come, or the inbox is closed.
     pub(crate) fn take(
         &self,
         told: &mut Vec<N>,
         offered: &mut VecDeque<O>,
-        offers_wanted: bool,
+        offers_wanted: Option<usize>,
         until: Option<Instant>,
     ) {
         let mut state = self.state.lock();
-        while state.told.is_empty() && !(offers_wanted && (!state.offered.is_empty() || state.closed)) {
+        state.wake_at = offers_wanted.unwrap_or(usize::MAX);
+        while state.told.is_empty()
+            && state.offered.len() < state.wake_at
+            && !(offers_wanted.is_some() && state.closed)
+        {
             match until {
                 Some(until) => {
                     if self.wake.wait_until(&mut state, until).timed_out() {
@@ -100,7 +118,7 @@ impl<O, N> Inbox<O, N> {
             }
         }
         told.extend(state.told.drain(..));
-        if offers_wanted {
+        if offers_wanted.is_some() {
             debug_assert!(offered.is_empty());
             std::mem::swap(&mut state.offered, offered);
         }
@@ -153,7 +171,7 @@ impl<T> Inbox<T, T> {
 mod tests {
     use super::*;
 
-    fn taken(inbox: &Inbox<u32, u32>, offers_wanted: bool) -> Vec<u32> {
+    fn taken(inbox: &Inbox<u32, u32>, offers_wanted: Option<usize>) -> Vec<u32> {
         let (mut told, mut offered) = (Vec::new(), VecDeque::new());
         inbox.take(&mut told, &mut offered, offers_wanted, Some(Instant::now()));
         told.extend(offered);
@@ -168,8 +186,8 @@ mod tests {
         assert_eq!(inbox.offer(2), Ok(()));
         assert_eq!(inbox.offer(3), Err(Rejected::Full(3)));
         assert_eq!(inbox.tell(4), Ok(()));
-        assert_eq!(taken(&inbox, false), [4], "what was offered can wait");
-        assert_eq!(taken(&inbox, true), [1, 2]);
+        assert_eq!(taken(&inbox, None), [4], "what was offered can wait");
+        assert_eq!(taken(&inbox, Some(1)), [1, 2]);
         assert_eq!(inbox.offer(3), Ok(()), "there is room again");
     }
 
@@ -184,6 +202,27 @@ mod tests {
         assert_eq!(inbox.take_one(), Some(3));
         assert_eq!(inbox.take_one(), Some(1));
         assert_eq!(inbox.take_one(), None);
+    }
+
+    #[test]
+    fn a_taker_that_wants_many_sleeps_through_few_and_is_woken_by_what_it_is_told() {
+        let inbox = std::sync::Arc::new(Inbox::<u32, u32>::new(8));
+        let take = |wanted: usize| {
+            let inbox = std::sync::Arc::clone(&inbox);
+            std::thread::spawn(move || {
+                let (mut told, mut offered) = (Vec::new(), VecDeque::new());
+                inbox.take(&mut told, &mut offered, Some(wanted), None);
+                (told, offered)
+            })
+        };
+        let taker = take(3);
+        assert_eq!(inbox.offer_all(vec![1, 2]), Ok(()));
+        assert_eq!(inbox.offer(3), Ok(()));
+        assert_eq!(taker.join().unwrap(), (vec![], [1, 2, 3].into()));
+        let taker = take(3);
+        assert_eq!(inbox.offer(4), Ok(()));
+        assert_eq!(inbox.tell(5), Ok(()));
+        assert_eq!(taker.join().unwrap(), (vec![5], [4].into()));
     }
 
     #[test]

@@ -12,6 +12,8 @@ pub const BATCH_COMMANDS_MAX: usize = 16_384;
 pub const SEAL_AHEAD_COMMANDS_MIN: usize = 1_024;
 /// Commands that a shard looks ahead at: enough to keep the memory busy, few enough that what was fetched is still there.
 pub const LOOK_AHEAD_COMMANDS: usize = 16;
+/// Commands that wake a shard while its last batch is being made durable. Deciding so many takes a small part of a commit.
+pub const GATHERED_COMMANDS: usize = 64;
 /// What whoever met a full queue is asked to wait before the next try.
 pub const OVERLOADED_RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Commands that wait for one inventory while it is read from the store.

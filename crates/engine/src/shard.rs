@@ -329,6 +329,11 @@ impl Shard {
         Some(parts)
     }
 
+    /// Whether a batch is on its way to the store.
+    pub(crate) fn is_committing(&self) -> bool {
+        self.in_flight > 0
+    }
+
     /// Whether a batch that was just sealed is of a single command, and no other is on its way.
     pub(crate) fn is_alone(&self, sealed: &[Part]) -> bool {
         self.in_flight == 1 && matches!(sealed, [part] if part.answered.len() == 1)

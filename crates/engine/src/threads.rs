@@ -15,7 +15,7 @@ use crate::clock::Clock;
 use crate::commit::{Committer, Sealed, Settled};
 use crate::ids::InventoryNumber;
 use crate::inbox::Inbox;
-use crate::limits::LOOK_AHEAD_COMMANDS;
+use crate::limits::{GATHERED_COMMANDS, LOOK_AHEAD_COMMANDS};
 use crate::load::{self, LoadError, Loaded};
 use crate::published::State;
 use crate::shard::{Part, Request, Shard};
@@ -178,6 +178,9 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
         shared.due[index].store(due, Ordering::Relaxed);
         // Once it is closed, what was offered before is all there will be.
         let offers_wanted = offers.is_empty() && (!closing || inbox.len() > 0);
+        // While a batch is on its way its end wakes the shard: to be woken for every command would cost more than deciding it.
+        let gathered = if shard.is_committing() { GATHERED_COMMANDS } else { 1 };
+        let offers_wanted = offers_wanted.then_some(gathered);
         inbox.take(&mut news, &mut offers, offers_wanted, until);
         let now = shared.clock.now();
         for input in news.drain(..) {
@@ -251,7 +254,7 @@ pub(crate) fn run_committer(shared: &Shared) {
     let _guard = Guard { shared, name: "committer", end: end_committer, index: 0 };
     let mut batches = Vec::new();
     loop {
-        shared.sealed.take(&mut batches, &mut VecDeque::new(), true, None);
+        shared.sealed.take(&mut batches, &mut VecDeque::new(), Some(1), None);
         if batches.is_empty() {
             return;
         }

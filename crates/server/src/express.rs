@@ -18,7 +18,7 @@ use axum::response::IntoResponse;
 use futures_util::FutureExt;
 use futures_util::future::join_all;
 use http_body_util::BodyExt;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
@@ -61,35 +61,27 @@ pub(crate) async fn serve(
     // When a request that is not whole has to be.
     let mut begun = None;
     loop {
-        let readable = if input.is_empty() {
+        let read = if input.is_empty() {
             tokio::select! {
                 biased;
-                readable = stream.readable() => readable.is_ok(),
+                read = read_more(&mut stream, &mut input) => read,
                 () = &mut idle => {
                     // Moved only when it rings: most connections are busy until they are closed.
                     idle.as_mut().reset(quiet_since + IDLE_TIMEOUT);
-                    quiet_since.elapsed() < IDLE_TIMEOUT
+                    if quiet_since.elapsed() < IDLE_TIMEOUT { continue } else { return None }
                 }
-                _ = &mut stopping => false,
+                _ = &mut stopping => return None,
             }
         } else {
             // Bytes that trickle in do not stop the clock.
             let until = *begun.get_or_insert_with(|| tokio::time::Instant::now() + PIECES_WITHIN);
-            match tokio::time::timeout_at(until, stream.readable()).await {
-                Ok(readable) => readable.is_ok(),
+            match tokio::time::timeout_at(until, read_more(&mut stream, &mut input)).await {
+                Ok(read) => read,
                 Err(_) => return Some((stream, input)),
             }
         };
-        if !readable {
+        if read.ok()? == 0 {
             return None;
-        }
-        // Not before there is something: most connections want nothing most of the time.
-        input.reserve(BUFFER_BYTES);
-        match stream.try_read_buf(&mut input) {
-            Ok(0) => return None,
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
-            Err(_) => return None,
         }
         while !input.is_empty() {
             let (used, rest) = answer_all(app, address, &input, &mut output).await;
@@ -111,6 +103,13 @@ pub(crate) async fn serve(
             (input, output) = (Vec::new(), Vec::new());
         }
     }
+}
+
+/// Room is made when there is something: most connections want nothing most of the time.
+async fn read_more(stream: &mut TcpStream, input: &mut Vec<u8>) -> io::Result<usize> {
+    stream.readable().await?;
+    input.reserve(BUFFER_BYTES);
+    stream.read_buf(input).await
 }
 
 async fn write(stream: &mut TcpStream, output: &[u8]) -> io::Result<()> {

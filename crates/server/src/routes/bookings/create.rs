@@ -28,49 +28,49 @@ use crate::outer::json;
 use crate::problem::{Problem, ProblemBody};
 use crate::submit::{Asked, Granted};
 
-/// Who wants what.
+/// Who wants what. Written back only for its fingerprint, where what is not there is left out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewBooking {
     /// A UUID of the caller's own.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) id: Option<Uuid>,
     /// The caller's reference for whoever books.
     #[schema(min_length = 1, max_length = 200, pattern = "^[^\\u0000-\\u001F\\u007F-\\u009F]+$")]
     pub(crate) customer: String,
     /// How to reach them. Kept apart, encrypted, erasable.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) contact: Option<Contact>,
     /// Exactly one of `event`, `schedule` and `shop`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) event: Option<String>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) schedule: Option<String>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) shop: Option<String>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) seats: Option<Vec<SeatsInSection>>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) best_available: Option<Best>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) areas: Option<Vec<PlacesInArea>>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) slot: Option<String>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) tickets: Option<Vec<String>>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) r#box: Option<String>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 1000)]
     pub(crate) quantity: Option<u32>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 86400)]
     pub(crate) hold_ttl_seconds: Option<u32>,
     /// Sold at once, without a hold.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) confirm: Option<bool>,
     /// The caller's own data, at most 4 KiB.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub(crate) metadata: Option<Object>,
 }
@@ -93,7 +93,7 @@ pub(crate) struct Best {
     #[schema(minimum = 1, maximum = 1000)]
     quantity: u32,
     /// Anywhere, if nothing is said.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     section: Option<String>,
     #[serde(default)]
     adjacent: Adjacent,
