@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, StatusCode, header};
 use http_body_util::BodyExt;
+use parking_lot::Mutex;
 use serde::de::{self, Deserialize, DeserializeOwned, Deserializer};
 use serde_json::{Map, Value};
 
@@ -22,7 +23,8 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Input<T> {
 
     async fn from_request(request: Request, _state: &S) -> Result<Input<T>, Problem> {
         let (parts, body) = request.into_parts();
-        let bytes = read_body(&parts.headers, body, BODY_BYTES_MAX).await?;
+        let mut bytes = Vec::new();
+        read_body(&parts.headers, body, BODY_BYTES_MAX, &mut bytes).await?;
         parse(if bytes.is_empty() { b"{}" } else { &bytes }).map(Input)
     }
 }
@@ -35,13 +37,51 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for LargeInput<T> {
 
     async fn from_request(request: Request, _state: &S) -> Result<LargeInput<T>, Problem> {
         let (parts, body) = request.into_parts();
-        let bytes = read_body(&parts.headers, body, LARGE_BODY_BYTES_MAX).await?;
+        let bytes = read_large_body(&parts.headers, body).await?;
         parse(if bytes.is_empty() { b"{}" } else { &bytes }).map(LargeInput)
     }
 }
 
+/// Buffers for large bodies. The system clears every page of a fresh one, which takes longer than reading the body into it.
+static SPARE: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
+/// Large bodies that are read at one time without a fresh buffer: a megabyte or so each.
+const SPARE_BUFFERS_MAX: usize = 4;
+
+/// A large body; its buffer is used again.
+pub(crate) struct LargeBody(Vec<u8>);
+
+impl std::ops::Deref for LargeBody {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Drop for LargeBody {
+    fn drop(&mut self) {
+        let mut spare = SPARE.lock();
+        if spare.len() < SPARE_BUFFERS_MAX {
+            self.0.clear();
+            spare.push(std::mem::take(&mut self.0));
+        }
+    }
+}
+
+/// Reads a JSON body for the routes that take more.
+pub(crate) async fn read_large_body(headers: &HeaderMap, body: Body) -> Result<LargeBody, Problem> {
+    let mut bytes = LargeBody(SPARE.lock().pop().unwrap_or_default());
+    read_body(headers, body, LARGE_BODY_BYTES_MAX, &mut bytes.0).await?;
+    Ok(bytes)
+}
+
 /// Reads a JSON body of at most so many bytes.
-pub(crate) async fn read_body(headers: &HeaderMap, body: Body, bytes_max: usize) -> Result<Bytes, Problem> {
+async fn read_body(
+    headers: &HeaderMap,
+    body: Body,
+    bytes_max: usize,
+    bytes: &mut Vec<u8>,
+) -> Result<(), Problem> {
     let too_large = || {
         let detail = format!("The body may have at most {bytes_max} bytes.");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "PAYLOAD_TOO_LARGE", detail)
@@ -52,9 +92,9 @@ pub(crate) async fn read_body(headers: &HeaderMap, body: Body, bytes_max: usize)
     if announced.is_some_and(|length: u64| length > (bytes_max + discarded_max) as u64) {
         return Err(too_large());
     }
-    let bytes = match tokio::time::timeout(BODY_READ_TIMEOUT, collect(body, bytes_max)).await {
-        Ok(Ok(Some(bytes))) => bytes,
-        Ok(Ok(None)) => return Err(too_large()),
+    match tokio::time::timeout(BODY_READ_TIMEOUT, collect(body, bytes_max, bytes)).await {
+        Ok(Ok(true)) => {}
+        Ok(Ok(false)) => return Err(too_large()),
         Ok(Err(error)) => {
             let detail = format!("The body ended before it was complete: {error}.");
             return Err(Problem::new(StatusCode::BAD_REQUEST, "MALFORMED_JSON", detail));
@@ -63,19 +103,18 @@ pub(crate) async fn read_body(headers: &HeaderMap, body: Body, bytes_max: usize)
             let detail = format!("The body took longer than {} s.", BODY_READ_TIMEOUT.as_secs());
             return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", detail));
         }
-    };
+    }
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     if !bytes.is_empty() && !is_json(kind) {
         let detail = "Send the body as application/json.";
         return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", detail));
     }
-    Ok(bytes)
+    Ok(())
 }
 
-/// All of a body, or `None` if it is too large. Then what follows is read and dropped, up to a bound: whoever hangs up on
+/// All of a body; `false` if it is too large. Then what follows is read and dropped, up to a bound: whoever hangs up on
 /// a client that is still sending takes the answer away from it.
-async fn collect(mut body: Body, bytes_max: usize) -> Result<Option<Bytes>, axum::Error> {
-    let mut bytes = Vec::new();
+async fn collect(mut body: Body, bytes_max: usize, bytes: &mut Vec<u8>) -> Result<bool, axum::Error> {
     let mut discarded = 0;
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame?.into_data() else { continue };
@@ -88,7 +127,7 @@ async fn collect(mut body: Body, bytes_max: usize) -> Result<Option<Bytes>, axum
             break;
         }
     }
-    Ok((discarded == 0).then(|| bytes.into()))
+    Ok(discarded == 0)
 }
 
 const _: () = assert!(BODY_READ_TIMEOUT.as_nanos() >= Duration::from_secs(1).as_nanos());

@@ -54,14 +54,14 @@ impl<T: Serialize> Asked<'_, T> {
     /// Sends an action to an inventory and waits for its durable answer.
     pub(crate) async fn send(&self, inventory: InventoryNumber, action: Action) -> Result<Granted, Problem> {
         let answer = self.app.engine.submit(inventory, self.command(action)).await?;
-        self.understand(inventory, answer).await
+        self.understand(self.app.engine.view(inventory).await?, answer).await
     }
 
     /// Sends an action that creates the inventory of a name.
     pub(crate) async fn create(&self, name: &str, action: Action) -> Result<Granted, Problem> {
         let answer = self.app.engine.submit_to(name, self.command(action)).await?;
         match self.app.engine.number(name) {
-            Some(inventory) => self.understand(inventory, answer).await,
+            Some(inventory) => self.understand(self.app.engine.view(inventory).await?, answer).await,
             // Refused, and so not made.
             None => match answer::granted(&answer, None, self.caller) {
                 Err(problem) => Err(problem),
@@ -70,13 +70,8 @@ impl<T: Serialize> Asked<'_, T> {
         }
     }
 
-    /// Turns refusals into problems.
-    pub(crate) async fn understand(
-        &self,
-        inventory: InventoryNumber,
-        answer: Answer,
-    ) -> Result<Granted, Problem> {
-        let stock = self.app.engine.view(inventory).await?;
+    /// Turns refusals into problems, with the names of seats from the stock.
+    pub(crate) async fn understand(&self, stock: Arc<StockView>, answer: Answer) -> Result<Granted, Problem> {
         match answer::granted(&answer, Some(&stock), self.caller) {
             Ok(_) => Ok(Granted { answer, stock }),
             Err(mut problem) => {

@@ -1,15 +1,20 @@
 //! `POST /v1/batch`: many commands, each for itself, answered when all are durable.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::convert::Infallible;
 use std::sync::Arc;
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use boxoffice_core::command::{Action, Command};
-use boxoffice_core::ids::BookingId;
-use boxoffice_engine::InventoryNumber;
+use boxoffice_core::ids::{BookingId, InventoryKind};
+use boxoffice_engine::view::StockView;
+use boxoffice_engine::{Answer, InventoryNumber, SubmitError};
+use http_body_util::StreamBody;
+use hyper::body::Frame;
 use serde::de::{self, Deserialize, Deserializer, IgnoredAny, IntoDeserializer, MapAccess};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -27,8 +32,8 @@ use super::bookings::{acted, operation};
 use crate::app::App;
 use crate::caller::{Caller, find_booking};
 use crate::idempotency::IdempotencyKey;
-use crate::input::{Strict, parse, read_body};
-use crate::limits::{BATCH_COMMANDS_MAX, LARGE_BODY_BYTES_MAX};
+use crate::input::{Strict, parse, read_large_body};
+use crate::limits::BATCH_COMMANDS_MAX;
 use crate::outer::{REPLAYED, RequestId};
 use crate::problem::Problem;
 use crate::submit::{Asked, Granted};
@@ -113,14 +118,14 @@ impl<'de> de::Visitor<'de> for CommandVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<BatchCommand, A::Error> {
-        let Some(first) = map.next_key::<String>()? else { return Err(de::Error::missing_field("op")) };
+        let Some(Text(first)) = map.next_key()? else { return Err(de::Error::missing_field("op")) };
         if first == "op" {
-            let op: String = map.next_value()?;
+            let Text(op) = map.next_value()?;
             return of_op(&op, map);
         }
         // The usual order is fast; in any other one the command is gathered first.
         let mut fields = serde_json::Map::new();
-        let mut name = Some(first);
+        let mut name = Some(first.into_owned());
         while let Some(field) = name {
             let Strict(value) = map.next_value()?;
             if fields.insert(field.clone(), value).is_some() {
@@ -173,6 +178,33 @@ fn of_op<'de, A: MapAccess<'de>>(op: &str, map: A) -> Result<BatchCommand, A::Er
     Ok(BatchCommand { key, op })
 }
 
+/// Text that is read where it stands, if it has no escapes. (serde's own `Cow` always copies.)
+struct Text<'de>(Cow<'de, str>);
+
+impl<'de> Deserialize<'de> for Text<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Text<'de>, D::Error> {
+        deserializer.deserialize_str(TextVisitor).map(Text)
+    }
+}
+
+struct TextVisitor;
+
+impl<'de> de::Visitor<'de> for TextVisitor {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Cow<'de, str>, E> {
+        Ok(Cow::Borrowed(text))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Cow<'de, str>, E> {
+        Ok(Cow::Owned(text.to_owned()))
+    }
+}
+
 /// The fields of a command without those that belong to the batch.
 struct Fields<A> {
     map: A,
@@ -188,7 +220,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for &mut Fields<A> {
     type Error = A::Error;
 
     fn next_key_seed<K: de::DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
-        while let Some(name) = self.map.next_key::<std::borrow::Cow<'de, str>>()? {
+        while let Some(Text(name)) = self.map.next_key()? {
             match &*name {
                 "idempotency_key" if !self.has_key => {
                     self.has_key = true;
@@ -248,30 +280,32 @@ pub(crate) async fn batch(
 ) -> Result<Response, Problem> {
     let request_id = request.extensions().get::<RequestId>().cloned().map_or_else(String::new, |id| id.0);
     let (parts, body) = request.into_parts();
-    let bytes = read_body(&parts.headers, body, LARGE_BODY_BYTES_MAX).await?;
+    let bytes = read_large_body(&parts.headers, body).await?;
     let Batch { commands } = parse(&bytes)?;
     if commands.is_empty() || commands.len() > BATCH_COMMANDS_MAX {
         return Err(Problem::invalid("/commands", format!("must be 1 to {BATCH_COMMANDS_MAX} commands")));
     }
     app.rates.charge(&caller, commands.len() - 1);
     make_contact_keys(&app, &caller, &commands).await;
-    let mut text = Vec::with_capacity(commands.len() * 512);
-    text.extend_from_slice(RESULTS);
     let mut answered = Answered {
         app: &app,
         caller: &caller,
         request_id: &request_id,
         made: HashMap::new(),
         replayed: true,
-        text,
+        text: Pieces::default(),
+        booked: None,
     };
+    answered.text.open().extend_from_slice(RESULTS);
     let mut first = 0;
     for part in parts_of(&commands) {
         answered.send(part, first, &header_key).await;
         first += part.len();
     }
-    answered.text.extend_from_slice(b"]}");
-    let mut response = Response::new(Body::from(answered.text));
+    answered.text.open().extend_from_slice(b"]}");
+    let (length, body) = answered.text.into_body();
+    let mut response = Response::new(body);
+    response.headers_mut().insert(header::CONTENT_LENGTH, length.into());
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if answered.replayed {
         response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
@@ -333,7 +367,38 @@ struct Answered<'a> {
     made: HashMap<BookingId, InventoryNumber>,
     /// Whether all of it was said before.
     replayed: bool,
-    text: Vec<u8>,
+    text: Pieces,
+    /// Where the last booking went: most batches are for one inventory.
+    booked: Option<(InventoryKind, String, InventoryNumber)>,
+}
+
+/// An answer in pieces of a size that is used again and again: one of megabytes would be fresh memory every time.
+#[derive(Default)]
+struct Pieces {
+    full: Vec<Bytes>,
+    open: Vec<u8>,
+}
+
+const PIECE_BYTES: usize = 64 * 1024;
+
+impl Pieces {
+    /// Where to go on writing.
+    fn open(&mut self) -> &mut Vec<u8> {
+        if self.open.len() >= PIECE_BYTES {
+            self.full.push(std::mem::take(&mut self.open).into());
+        }
+        if self.open.capacity() == 0 {
+            self.open.reserve_exact(PIECE_BYTES + PIECE_BYTES / 8);
+        }
+        &mut self.open
+    }
+
+    fn into_body(mut self) -> (usize, Body) {
+        self.full.push(self.open.into());
+        let length = self.full.iter().map(Bytes::len).sum();
+        let frames = self.full.into_iter().map(|piece| Ok::<_, Infallible>(Frame::data(piece)));
+        (length, Body::new(StreamBody::new(futures_util::stream::iter(frames))))
+    }
 }
 
 impl Answered<'_> {
@@ -348,7 +413,7 @@ impl Answered<'_> {
                 (None, None) => Ok(IdempotencyKey(None)),
             };
             let prepared = match key {
-                Ok(key) => prepare(self.app, self.caller, command, key, &self.made).await,
+                Ok(key) => self.prepare(command, key).await,
                 Err(problem) => Err(problem),
             };
             sent.push(prepared.map(|(one, command)| {
@@ -357,11 +422,12 @@ impl Answered<'_> {
             }));
         }
         let mut answers = self.app.engine.submit_all(submitted).await.into_iter();
-        for one in sent {
+        let mut seen: Option<(InventoryNumber, Arc<StockView>)> = None;
+        for (index, one) in (first..).zip(sent) {
             let result = match one {
                 Ok(sent) => {
                     let answer = answers.next().expect("one for each");
-                    let result = understand(self.app, self.caller, &sent, answer).await;
+                    let result = self.understand(&sent, answer, &mut seen).await;
                     if let Some(admitted) = sent.admitted {
                         settle_hold(self.app, self.caller, admitted, result.as_ref().ok());
                         if result.is_ok() {
@@ -376,72 +442,97 @@ impl Answered<'_> {
                 Ok((_, granted)) => granted.answer.replayed,
                 Err(problem) => problem.replayed,
             };
-            if self.text.len() > RESULTS.len() {
-                self.text.push(b',');
+            let text = self.text.open();
+            if index > 0 {
+                text.push(b',');
             }
-            write_result(self.app, self.request_id, result, &mut self.text);
+            write_result(self.app, self.request_id, result, text);
         }
     }
 }
 
-/// Finds out where a command goes. Bookings that were made earlier in the batch are the caller's own.
-async fn prepare(
-    app: &App,
-    caller: &Caller,
-    command: &BatchCommand,
-    key: IdempotencyKey,
-    made: &HashMap<BookingId, InventoryNumber>,
-) -> Result<(Sent, Command), Problem> {
-    let (id, verb, action) = match &command.op {
-        Op::Book(request) => {
-            let inventory = request.inventory(app, caller)?;
-            let book = request.command(app, caller, inventory).await?;
-            admit_hold(app, caller, inventory, &book, &key).await?;
-            let admitted = Some(book.id);
-            let asked = Asked { app, caller, key: &key, operation: OPERATION, request: &**request };
-            let command = asked.command(Action::Book(Box::new(book)));
-            return Ok((Sent { inventory, key, admitted }, command));
-        }
-        Op::Confirm(id, request) => (*id, "confirm", request.action(*id, caller)),
-        Op::Extend(id, request) => (*id, "extend", request.action(*id)),
-        Op::Cancel(id, request) => (*id, "cancel", request.action(*id)),
-        Op::Move(id, request) => (*id, "move", request.action(*id, caller)?),
-        Op::Redeem(id, request) => (*id, "redeem", request.action(*id, caller)?),
-    };
-    let inventory = match made.get(&id) {
-        Some(inventory) => *inventory,
-        None => find_booking(app, caller, id).await?.0,
-    };
-    let operation = operation(verb, id);
-    let command = match &command.op {
-        Op::Confirm(_, request) => {
-            Asked { app, caller, key: &key, operation: &operation, request }.command(action)
-        }
-        Op::Extend(_, request) => {
-            Asked { app, caller, key: &key, operation: &operation, request }.command(action)
-        }
-        Op::Cancel(_, request) => {
-            Asked { app, caller, key: &key, operation: &operation, request }.command(action)
-        }
-        Op::Move(_, request) => {
-            Asked { app, caller, key: &key, operation: &operation, request }.command(action)
-        }
-        Op::Redeem(_, request) => {
-            Asked { app, caller, key: &key, operation: &operation, request }.command(action)
-        }
-        Op::Book(_) => unreachable!("returned above"),
-    };
-    Ok((Sent { inventory, key, admitted: None }, command))
-}
+impl Answered<'_> {
+    /// Finds out where a command goes. Bookings that were made earlier in the batch are the caller's own.
+    async fn prepare(
+        &mut self,
+        command: &BatchCommand,
+        key: IdempotencyKey,
+    ) -> Result<(Sent, Command), Problem> {
+        let (app, caller) = (self.app, self.caller);
+        let (id, verb, action) = match &command.op {
+            Op::Book(request) => {
+                let inventory = self.inventory(request)?;
+                let book = request.command(app, caller, inventory).await?;
+                admit_hold(app, caller, inventory, &book, &key).await?;
+                let admitted = Some(book.id);
+                let asked = Asked { app, caller, key: &key, operation: OPERATION, request: &**request };
+                let command = asked.command(Action::Book(Box::new(book)));
+                return Ok((Sent { inventory, key, admitted }, command));
+            }
+            Op::Confirm(id, request) => (*id, "confirm", request.action(*id, caller)),
+            Op::Extend(id, request) => (*id, "extend", request.action(*id)),
+            Op::Cancel(id, request) => (*id, "cancel", request.action(*id)),
+            Op::Move(id, request) => (*id, "move", request.action(*id, caller)?),
+            Op::Redeem(id, request) => (*id, "redeem", request.action(*id, caller)?),
+        };
+        let inventory = match self.made.get(&id) {
+            Some(inventory) => *inventory,
+            None => find_booking(app, caller, id).await?.0,
+        };
+        let operation = operation(verb, id);
+        let command = match &command.op {
+            Op::Confirm(_, request) => {
+                Asked { app, caller, key: &key, operation: &operation, request }.command(action)
+            }
+            Op::Extend(_, request) => {
+                Asked { app, caller, key: &key, operation: &operation, request }.command(action)
+            }
+            Op::Cancel(_, request) => {
+                Asked { app, caller, key: &key, operation: &operation, request }.command(action)
+            }
+            Op::Move(_, request) => {
+                Asked { app, caller, key: &key, operation: &operation, request }.command(action)
+            }
+            Op::Redeem(_, request) => {
+                Asked { app, caller, key: &key, operation: &operation, request }.command(action)
+            }
+            Op::Book(_) => unreachable!("returned above"),
+        };
+        Ok((Sent { inventory, key, admitted: None }, command))
+    }
 
-async fn understand(
-    app: &App,
-    caller: &Caller,
-    sent: &Sent,
-    answer: Result<boxoffice_engine::Answer, boxoffice_engine::SubmitError>,
-) -> Result<Granted, Problem> {
-    let asked = Asked { app, caller, key: &sent.key, operation: "", request: &() };
-    asked.understand(sent.inventory, answer?).await
+    /// Where a booking goes.
+    fn inventory(&mut self, request: &NewBooking) -> Result<InventoryNumber, Problem> {
+        let (kind, id) = request.inventory_id()?;
+        if let Some((of_kind, of_id, inventory)) = &self.booked
+            && (*of_kind, of_id.as_str()) == (kind, id)
+        {
+            return Ok(*inventory);
+        }
+        let inventory = request.inventory(self.app, self.caller)?;
+        self.booked = Some((kind, id.to_owned(), inventory));
+        Ok(inventory)
+    }
+
+    /// Turns an answer into what is said. `seen` is the stock of the last answer, as of after the whole part.
+    async fn understand(
+        &self,
+        sent: &Sent,
+        answer: Result<Answer, SubmitError>,
+        seen: &mut Option<(InventoryNumber, Arc<StockView>)>,
+    ) -> Result<Granted, Problem> {
+        let answer = answer?;
+        let stock = match seen {
+            Some((inventory, stock)) if *inventory == sent.inventory => Arc::clone(stock),
+            _ => {
+                let stock = self.app.engine.view(sent.inventory).await?;
+                *seen = Some((sent.inventory, Arc::clone(&stock)));
+                stock
+            }
+        };
+        let asked = Asked { app: self.app, caller: self.caller, key: &sent.key, operation: "", request: &() };
+        asked.understand(stock, answer).await
+    }
 }
 
 fn write_result(app: &App, request_id: &str, result: Result<(bool, Granted), Problem>, text: &mut Vec<u8>) {

@@ -330,14 +330,19 @@ fn booking_of(grant: &Grant) -> &Booking {
 }
 
 impl NewBooking {
+    /// Kind and id of the inventory it is for.
+    pub(crate) fn inventory_id(&self) -> Result<(InventoryKind, &str), Problem> {
+        match (&self.event, &self.schedule, &self.shop) {
+            (Some(id), None, None) => Ok((InventoryKind::Event, id)),
+            (None, Some(id), None) => Ok((InventoryKind::Schedule, id)),
+            (None, None, Some(id)) => Ok((InventoryKind::Shop, id)),
+            _ => Err(Problem::invalid("", "must name one of event, schedule and shop")),
+        }
+    }
+
     /// The inventory it is for.
     pub(crate) fn inventory(&self, app: &App, caller: &Caller) -> Result<InventoryNumber, Problem> {
-        let (kind, id) = match (&self.event, &self.schedule, &self.shop) {
-            (Some(id), None, None) => (InventoryKind::Event, id),
-            (None, Some(id), None) => (InventoryKind::Schedule, id),
-            (None, None, Some(id)) => (InventoryKind::Shop, id),
-            _ => return Err(Problem::invalid("", "must name one of event, schedule and shop")),
-        };
+        let (kind, id) = self.inventory_id()?;
         find_inventory(&app.engine, &caller.tenant, kind, id).map_err(|_| inventory_not_found(kind, id))
     }
 
