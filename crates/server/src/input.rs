@@ -44,7 +44,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for LargeInput<T> {
 
 /// Buffers for large bodies. The system clears every page of a fresh one, which takes longer than reading the body into it.
 static SPARE: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
-/// Large bodies that are read at one time without a fresh buffer: a megabyte or so each.
+/// Large bodies that are read at one time without a fresh buffer: at most 8 MiB each.
 const SPARE_BUFFERS_MAX: usize = 4;
 
 /// A large body; its buffer is used again.

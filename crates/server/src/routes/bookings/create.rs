@@ -28,7 +28,8 @@ use crate::outer::json;
 use crate::problem::{Problem, ProblemBody};
 use crate::submit::{Asked, Granted};
 
-/// Who wants what. Written back only for its fingerprint, where what is not there is left out.
+/// Who wants what.
+// Written back only for its fingerprint, where what is not there is left out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewBooking {
