@@ -20,7 +20,7 @@ export class ChartBox extends HTMLElement {
   /** @type {Chart | null} */
   #chart = null;
   #figure = h("div", { class: "figure", role: "img", tabindex: "0" });
-  #details = h("details", {}, h("summary", {}, t("chart.table")), h("div", { class: "scroll", tabindex: "0", role: "region" }));
+  #details = h("details", {}, h("summary", {}, t("chart.table")), h("div", { class: "scroll", tabindex: "0", role: "group" }));
   #observer = new ResizeObserver(() => this.redraw());
 
   constructor() {

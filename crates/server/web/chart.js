@@ -37,7 +37,8 @@ export function ticks(from, to, count, format, stepMin = 0) {
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = Math.max(stepMin, (([1, 2, 5].find((times) => times * power >= rough * 0.999) ?? 10)) * power);
   const list = [];
-  for (let index = Math.ceil(from / step - 1e-9); index * step <= to + step * 1e-9; index += 1) list.push({ at: index * step, text: format(index * step) });
+  // Adding zero makes the zero below zero a plain one.
+  for (let index = Math.ceil(from / step - 1e-9); index * step <= to + step * 1e-9; index += 1) list.push({ at: index * step, text: format(index * step + 0) });
   return list;
 }
 

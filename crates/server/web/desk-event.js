@@ -38,7 +38,7 @@ export function eventTabs(desk) {
 /** @param {Desk} desk */
 function salesPart(desk) {
   const counters = countersPart(desk);
-  return h("div", { class: "dashboard" }, counters, curvePart(desk), h("section", { class: "card", "aria-labelledby": "holds-title" }, holdsPart(desk)), sectionsPart(desk));
+  return h("div", { class: "dashboard" }, counters, curvePart(desk), h("section", { class: "card ending", "aria-labelledby": "holds-title" }, holdsPart(desk)), sectionsPart(desk));
 }
 
 /** @param {Desk} desk */
@@ -180,7 +180,7 @@ function sectionsPart(desk) {
   const columns = /** @type {const} */ (["available", "held", "sold", "blocked"]);
   return h("section", { class: "card by-section", "aria-labelledby": "sections-title" },
     h("h2", { id: "sections-title" }, t("desk.sections.title")),
-    h("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-labelledby": "sections-title" }, h("table", {},
+    h("div", { class: "scroll tall", tabindex: "0", role: "group", "aria-labelledby": "sections-title" }, h("table", {},
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, t("desk.section")), columns.map((name) => h("th", { scope: "col", class: "number" }, t(`desk.stat.${name}`))))),
       body)));
 }

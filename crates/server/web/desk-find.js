@@ -3,9 +3,9 @@
 import { h, show } from "./dom.js";
 import { Refusal } from "./api.js";
 import { dateTime, exactMoney, whyNot } from "./format.js";
-import { lines } from "./hold.js";
 import { parseTicket } from "./ticket.js";
 import { t } from "./words.js";
+import { brief } from "./desk-words-of.js";
 import { bookingView, statusBadge } from "./desk-booking.js";
 
 /** @typedef {import("./desk-live.js").Desk} Desk */
@@ -84,7 +84,7 @@ export function findPart(desk) {
 
   /** @param {Booking} booking */
   const row = (booking) => {
-    const what = lines(booking).map((line) => line.what);
+    const what = brief(booking);
     return h("li", {}, h("button", { type: "button", class: "entry", "data-found": booking.id, onclick: () => desk.go("bookings", { booking: booking.id }) },
       h("span", { class: "spread" }, h("span", { class: "row" }, statusBadge(booking.status), h("code", {}, booking.redeem_code ?? "")), h("span", { class: "number" }, exactMoney(booking.total_price, booking.currency))),
       h("span", { class: "spread" }, h("span", {}, booking.customer), h("span", { class: "faint small" }, dateTime(booking.created_at))),

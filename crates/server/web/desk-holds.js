@@ -2,9 +2,9 @@
 
 import { h, show } from "./dom.js";
 import { countdown, exactMoney, number, whyNot } from "./format.js";
-import { lines } from "./hold.js";
 import { t } from "./words.js";
 import { eachBooking } from "./desk-bookings.js";
+import { brief } from "./desk-words-of.js";
 import { paced, twice } from "./desk-pace.js";
 
 /** @typedef {import("./desk-live.js").Desk} Desk */
@@ -97,7 +97,7 @@ export function holdsPart(desk) {
       if (pressed) (pressed.isConnected ? pressed : list).focus();
     };
     const left = h("strong", { class: "number left", role: "timer", "aria-label": t("hold.left") });
-    const what = lines(booking).map((line) => line.what);
+    const what = brief(booking);
     const row = h("li", { "data-hold": booking.id },
       h("div", { class: "what" },
         h("div", { class: "spread" }, left, h("span", { class: "number" }, exactMoney(booking.total_price, booking.currency))),

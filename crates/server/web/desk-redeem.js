@@ -2,10 +2,10 @@
 
 import { Refusal } from "./api.js";
 import { announce, h, show } from "./dom.js";
-import { clock, dateTime, day, number, whyNot } from "./format.js";
-import { lines } from "./hold.js";
+import { clock, dateTime, day, whyNot } from "./format.js";
 import { parseTicket } from "./ticket.js";
 import { t } from "./words.js";
+import { brief } from "./desk-words-of.js";
 import { canScan, scanner } from "./desk-camera.js";
 
 /** @typedef {import("./desk-live.js").Desk} Desk */
@@ -24,6 +24,7 @@ export function redeemPart(desk) {
   });
   const result = h("div", { class: "result", "data-result": "" }, h("p", { class: "faint" }, t("desk.door.ready")));
   const past = h("ol", { class: "past", reversed: true });
+  const earlier = h("section", { class: "card earlier", "aria-labelledby": "past-title", hidden: true }, h("h2", { id: "past-title" }, t("desk.door.past")), past);
   const admitted = h("span", { class: "badge good number", "data-admitted": "" }, t("desk.door.count", { n: 0 }));
   let count = 0;
   let asked = 0;
@@ -45,6 +46,7 @@ export function redeemPart(desk) {
       admitted.textContent = t("desk.door.count", { n: count });
     }
     past.prepend(h("li", { value: mine, "data-outcome": outcome.word }, h("span", { class: "number faint" }, clock(new Date().toISOString())), h("span", { class: `badge ${outcome.kind}` }, outcome.title), h("code", {}, outcome.code)));
+    earlier.hidden = false;
     while (past.children.length > KEPT_MAX) past.lastElementChild?.remove();
     // A later guest's answer is not painted over.
     if (mine !== asked) return;
@@ -74,7 +76,7 @@ export function redeemPart(desk) {
   const part = h("div", { class: "door" },
     h("section", { class: "card stack", "aria-labelledby": "door-title" }, h("div", { class: "spread" }, h("h2", { id: "door-title" }, t(`desk.door.title.${inventory.kind}`)), admitted), form, camera, known),
     h("section", { class: "card", "aria-label": t("desk.door.result") }, result),
-    h("section", { class: "card earlier", "aria-labelledby": "past-title" }, h("h2", { id: "past-title" }, t("desk.door.past")), past));
+    earlier);
   requestAnimationFrame(() => input.focus({ preventScroll: true }));
   return part;
 }
@@ -140,6 +142,6 @@ function paint(place, result, desk) {
   show(place,
     h("p", { class: "verdict" }, h("span", { class: "sign", "aria-hidden": "true" }, { good: "✓", warn: "!", bad: "✕" }[kind]), h("strong", {}, title)),
     detail !== "" && h("p", { class: "detail" }, detail),
-    booking && h("ul", {}, lines(booking).slice(0, 12).map((line) => h("li", {}, line.what)), booking.seats.length > 12 && h("li", {}, `+${number(booking.seats.length - 12)}`)),
+    booking && h("ul", {}, brief(booking).map((what) => h("li", {}, what))),
     h("p", { class: "row" }, h("code", {}, code), booking && h("span", {}, booking.customer), booking && h("button", { type: "button", onclick: () => desk.go("bookings", { booking: booking.id }) }, t("desk.door.open"))));
 }

@@ -85,7 +85,7 @@ function usePart(desk) {
       h("section", { class: "card", "aria-labelledby": "peaks-title" }, h("h2", { id: "peaks-title" }, t("desk.peaks.title")), peaks),
       h("section", { class: "card", "aria-labelledby": "velocity-title" }, h("h2", { id: "velocity-title" }, t("desk.velocity.title")), velocity),
       h("section", { class: "card", "aria-labelledby": "times-title" }, h("h2", { id: "times-title" }, t("desk.times.title")), times),
-      h("section", { class: "card", "aria-labelledby": "holds-title" }, holdsPart(desk))));
+      h("section", { class: "card ending", "aria-labelledby": "holds-title" }, holdsPart(desk))));
 }
 
 function heatLegend() {

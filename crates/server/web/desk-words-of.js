@@ -1,7 +1,22 @@
 // Committed changes in words, for the trail of a booking and the story of a seat.
 
+import { lines } from "./hold.js";
 import { t } from "./words.js";
 import { exactClock } from "./desk-format.js";
+
+/** What a booking has, in few words: seats side by side are one entry, such as "A-1 · 3-7…10". @param {import("./types.d.ts").Booking} booking @returns {string[]} */
+export function brief(booking) {
+  /** @type {{section: string, row: string, from: number, to: number}[]} */
+  const runs = [];
+  for (const { section, seat } of booking.seats) {
+    const [row, col] = /** @type {[string, string]} */ (seat.split("-"));
+    const last = runs.at(-1);
+    if (last && last.section === section && last.row === row && last.to + 1 === Number(col)) last.to += 1;
+    else runs.push({ section, row, from: Number(col), to: Number(col) });
+  }
+  const seats = runs.map(({ section, row, from, to }) => `${section} · ${row}-${from}${to > from ? `…${to}` : ""}`);
+  return [...seats, ...lines({ ...booking, seats: [] }).map((line) => line.what)];
+}
 
 /** @param {any} units what was taken, in the journal's shape */
 export function unitWords(units) {

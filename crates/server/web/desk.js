@@ -29,7 +29,6 @@ const parts = {
 };
 
 const main = /** @type {HTMLElement} */ (document.querySelector("main"));
-main.classList.add("desk");
 /** Ends everything that the shown inventory has going on. */
 let shown = new AbortController();
 start();
@@ -110,6 +109,9 @@ function draw(api, role, signedIn, known) {
     else show(body, h("p", { class: "note" }, t(known.length === 0 ? "desk.nothing" : "desk.unknown")));
   };
   window.onpopstate = choose;
+  // A page kept for going back would keep its streams too, and a browser has few connections to one host.
+  window.onpagehide = () => shown.abort();
+  window.onpageshow = (event) => event.persisted && choose();
   choose();
 }
 
