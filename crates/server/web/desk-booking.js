@@ -6,21 +6,21 @@ import { follow } from "./live.js";
 import { lines } from "./hold.js";
 import { t } from "./words.js";
 import { exactTime } from "./desk-format.js";
+import { EXTEND_SECONDS, longer } from "./desk-holds.js";
 import { deedWords } from "./desk-words-of.js";
 import { twice } from "./desk-pace.js";
 
 /** @typedef {import("./desk-live.js").Desk} Desk */
 /** @typedef {import("./types.d.ts").Booking} Booking */
 
-const EXTEND_SECONDS = 300;
 const BADGES = /** @type {const} */ ({ on_hold: "warn", confirmed: "good", redeemed: "good", cancelled: "", expired: "bad" });
 
 /**
  * Follows the booking until it ends or `signal` does.
  *
- * @param {Desk} desk @param {string} id @param {AbortSignal} signal @param {() => void} onClose
+ * @param {Desk} desk @param {string} id @param {AbortSignal} signal @param {{onClose: () => void, onChange: (booking: Booking) => void}} tell
  */
-export function bookingView(desk, id, signal, onClose) {
+export function bookingView(desk, id, signal, { onClose, onChange }) {
   const { api } = desk;
   const facts = h("div", { class: "stack" }, h("p", { class: "faint" }, t("loading")));
   const actions = h("div", { class: "stack" });
@@ -46,7 +46,12 @@ export function bookingView(desk, id, signal, onClose) {
     endsAt = performance.now() + (now.expires_in_seconds ?? 0) * 1000;
     if (!fresh) return;
     show(facts, ...factsOf(now, left));
-    if (other) show(actions, ...actionsOf(now));
+    if (other) {
+      const pressed = actions.contains(document.activeElement);
+      show(actions, ...actionsOf(now));
+      if (pressed) heading.focus();
+    }
+    onChange(now);
     tick();
     readTrail(id);
   };
@@ -76,7 +81,7 @@ export function bookingView(desk, id, signal, onClose) {
         h("div", { class: "field" }, h("label", { for: "reference" }, t("desk.booking.reference")), reference),
         h("div", { class: "row" },
           h("button", { class: "main", type: "button", "data-act": "confirm", onclick: () => act("confirm", reference.value.trim() === "" ? {} : { payment_reference: reference.value.trim() }, "desk.done.confirmed") }, t("desk.confirm")),
-          h("button", { type: "button", "data-act": "extend", onclick: () => act("extend", { seconds: EXTEND_SECONDS }, "desk.done.extended") }, t("desk.extend", { n: EXTEND_SECONDS / 60 })),
+          h("button", { type: "button", "data-act": "extend", onclick: () => act("extend", { seconds: longer(endsAt) }, "desk.done.extended") }, t("desk.extend", { n: EXTEND_SECONDS / 60 })),
           cancel()),
       ];
     }

@@ -91,6 +91,9 @@ export function findPart(desk) {
       h("span", { class: "faint small" }, what.slice(0, 4).join(", "), what.length > 4 ? ` +${what.length - 4}` : "")));
   };
 
+  /** The list says what the opened booking is now. @param {Booking} booking */
+  const renew = (booking) => list.querySelector(`[data-found="${booking.id}"]`)?.parentElement?.replaceWith(row(booking));
+
   show(results,
     h("h2", { id: "find-title" }, t("desk.find.title")),
     h("form", { class: "find-form", onsubmit: (/** @type {Event} */ event) => {
@@ -111,7 +114,7 @@ export function findPart(desk) {
       desk.go("bookings");
       input.focus();
     };
-    show(place, results, id !== null && ID.test(id) && bookingView(desk, id, AbortSignal.any([view.signal, signal]), back));
+    show(place, results, id !== null && ID.test(id) && bookingView(desk, id, AbortSignal.any([view.signal, signal]), { onClose: back, onChange: renew }));
     place.toggleAttribute("data-open", id !== null);
   };
   window.addEventListener("desk-detail", openAsked, { signal });

@@ -16,7 +16,12 @@ const PAGES_MAX = 20;
 const SHOWN_MAX = 12;
 const NEWEST_MS = 10_000;
 const AGAIN_MS = 30_000;
-const EXTEND_SECONDS = 300;
+export const EXTEND_SECONDS = 300;
+
+/** What to ask for so that a hold lasts that much longer than it would: the API counts from now. @param {number} endsAt of `performance.now()` */
+export function longer(endsAt) {
+  return Math.max(0, Math.ceil((endsAt - performance.now()) / 1000)) + EXTEND_SECONDS;
+}
 
 /** @param {Desk} desk */
 export function holdsPart(desk) {
@@ -105,7 +110,7 @@ export function holdsPart(desk) {
         h("button", { type: "button", class: "plain link", onclick: () => desk.go("bookings", { booking: booking.id }) }, booking.customer)),
       h("div", { class: "row" },
         h("button", { type: "button", "data-act": "confirm", onclick: () => act("confirm", {}) }, t("desk.confirm")),
-        h("button", { type: "button", "data-act": "extend", onclick: () => act("extend", { seconds: EXTEND_SECONDS }) }, t("desk.extend", { n: EXTEND_SECONDS / 60 })),
+        h("button", { type: "button", "data-act": "extend", onclick: () => act("extend", { seconds: longer(holds.get(booking.id)?.endsAt ?? 0) }) }, t("desk.extend", { n: EXTEND_SECONDS / 60 })),
         twice(t("desk.cancel"), () => act("cancel", { reason: "desk" }))));
     const made = { row, left };
     rows.set(booking.id, made);

@@ -25,7 +25,7 @@ export function redeemPart(desk) {
   const result = h("div", { class: "result", "data-result": "" }, h("p", { class: "faint" }, t("desk.door.ready")));
   const past = h("ol", { class: "past", reversed: true });
   const earlier = h("section", { class: "card earlier", "aria-labelledby": "past-title", hidden: true }, h("h2", { id: "past-title" }, t("desk.door.past")), past);
-  const admitted = h("span", { class: "badge good number", "data-admitted": "" }, t("desk.door.count", { n: 0 }));
+  const admitted = h("span", { class: "badge good number", "data-admitted": "" }, t(`desk.door.count.${inventory.kind}`, { n: 0 }));
   let count = 0;
   let asked = 0;
 
@@ -43,7 +43,7 @@ export function redeemPart(desk) {
     if (signal.aborted) return;
     if (outcome.word === "admitted") {
       count += outcome.booking?.quantity ?? 1;
-      admitted.textContent = t("desk.door.count", { n: count });
+      admitted.textContent = t(`desk.door.count.${inventory.kind}`, { n: count });
     }
     past.prepend(h("li", { value: mine, "data-outcome": outcome.word }, h("span", { class: "number faint" }, clock(new Date().toISOString())), h("span", { class: `badge ${outcome.kind}` }, outcome.title), h("code", {}, outcome.code)));
     earlier.hidden = false;
