@@ -38,7 +38,7 @@ export function eventTabs(desk) {
 /** @param {Desk} desk */
 function salesPart(desk) {
   const counters = countersPart(desk);
-  return h("div", { class: "dashboard" }, counters, curvePart(desk), h("section", { class: "card ending", "aria-labelledby": "holds-title" }, holdsPart(desk)), sectionsPart(desk));
+  return h("div", { class: "dashboard event" }, counters, curvePart(desk), h("section", { class: "card ending", "aria-labelledby": "holds-title" }, holdsPart(desk)), sectionsPart(desk));
 }
 
 /** @param {Desk} desk */
@@ -111,7 +111,7 @@ function curvePart(desk) {
     h("div", { class: "spread" }, h("h2", { id: "curve-title" }, t("desk.curve.title")), h("div", { class: "choice", role: "group", "aria-label": t("desk.range") }, buttons)),
     h("dl", { class: "pair" }, h("div", {}, h("dt", {}, t("desk.rate.title")), h("dd", {}, rate)), h("div", {}, h("dt", {}, t("desk.until.title")), h("dd", {}, until))),
     curve,
-    h("p", { class: "legend small faint" }, h("span", { class: "key line", "aria-hidden": "true" }), t("desk.stat.sold"), h("span", { class: "key dashed", "aria-hidden": "true" }), t("desk.curve.ahead"), h("span", { class: "key limit", "aria-hidden": "true" }), t("desk.curve.limit")),
+    h("ul", { class: "legend small faint" }, [["line", "desk.stat.sold"], ["dashed", "desk.curve.ahead"], ["limit", "desk.curve.limit"]].map(([look, words = ""]) => h("li", {}, h("span", { class: `key ${look}`, "aria-hidden": "true" }), t(words)))),
     note,
     h("h3", {}, t("desk.minutes.title")),
     bars);

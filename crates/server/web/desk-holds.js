@@ -13,7 +13,7 @@ import { paced, twice } from "./desk-pace.js";
 
 /** 10,000 holds at once: beyond that only the newest are known. */
 const PAGES_MAX = 20;
-const SHOWN_MAX = 12;
+const SHOWN_MAX = 8;
 const NEWEST_MS = 10_000;
 const AGAIN_MS = 30_000;
 export const EXTEND_SECONDS = 300;
@@ -111,7 +111,7 @@ export function holdsPart(desk) {
       h("div", { class: "row" },
         h("button", { type: "button", "data-act": "confirm", onclick: () => act("confirm", {}) }, t("desk.confirm")),
         h("button", { type: "button", "data-act": "extend", onclick: () => act("extend", { seconds: longer(holds.get(booking.id)?.endsAt ?? 0) }) }, t("desk.extend", { n: EXTEND_SECONDS / 60 })),
-        twice(t("desk.cancel"), () => act("cancel", { reason: "desk" }))));
+        twice(t("desk.cancel.short"), () => act("cancel", { reason: "desk" }))));
     const made = { row, left };
     rows.set(booking.id, made);
     return made;
