@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 import { t } from "./words.js";
 
 const LOOK_MS = 200;
-/** The same ticket in front of the camera is read once. */
+/** A ticket is read once, until it was out of sight for this long. */
 const SAME_MS = 4000;
 
 /** Whether this browser reads QR codes and has cameras to ask for. */
@@ -52,9 +52,10 @@ export function scanner(onText, signal) {
     // A picture that cannot be read is followed by one that can.
     const [found] = await detector.detect(video).catch(() => []);
     const text = found?.rawValue ?? "";
-    if (text !== "" && (text !== last.text || performance.now() - last.at > SAME_MS)) {
+    if (text !== "") {
+      const fresh = text !== last.text || performance.now() - last.at > SAME_MS;
       last = { text, at: performance.now() };
-      onText(text);
+      if (fresh) onText(text);
     }
     looking = window.setTimeout(() => look(detector), LOOK_MS);
   }

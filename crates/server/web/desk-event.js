@@ -142,7 +142,7 @@ function drawCurve(canvas, sales, stats, now, span) {
   // A short look back is about the change: the axis then begins near the lowest value.
   const values = [...points, ...ahead].map(([, sold]) => sold);
   const near = Number.isFinite(span);
-  const [low, high] = near ? [Math.min(...values), Math.max(...values)] : [0, Math.max(limit, ...values)];
+  const [low, high] = near ? [Math.min(...values), Math.max(...values)] : [0, Math.max(stats?.total ?? 0, ...values)];
   const room = near ? Math.max(2, (high - low) * 0.15) : 0;
   const y = { from: Math.max(0, low - room), to: high + room || 1, label: t("desk.unit.sold"), ticks: ticks(Math.max(0, low - room), high + room || 1, 5, number, 1) };
   return lineChart({

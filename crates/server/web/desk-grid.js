@@ -30,14 +30,14 @@ export class SeatGrid {
   /** What was chosen before the rectangle. @type {Set<string> | null} */
   #before = null;
 
-  /** @param {Live} live @param {() => void} onChoice */
-  constructor(live, onChoice) {
+  /** @param {Live} live @param {AbortSignal} signal @param {() => void} onChoice */
+  constructor(live, signal, onChoice) {
     this.#live = live;
     this.#onChoice = onChoice;
     const grid = this.#grid;
     grid.addEventListener("pointerdown", (event) => this.#press(event));
     grid.addEventListener("pointerover", (event) => this.#drag(event));
-    window.addEventListener("pointerup", () => (this.#before = null));
+    window.addEventListener("pointerup", () => (this.#before = null), { signal });
     grid.addEventListener("click", (event) => this.#click(event));
     grid.addEventListener("keydown", (event) => this.#key(event));
     show(this.element, h("div", { class: "scroll seat-scroll" }, grid), this.#pager);

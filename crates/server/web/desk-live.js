@@ -44,13 +44,14 @@ export class Live {
   #onDraw = [];
   #draw;
 
-  /** @param {Api} api @param {Inventory} inventory @param {AbortSignal} signal */
-  constructor(api, inventory, signal) {
+  /** @param {Api} api @param {Inventory} inventory @param {AbortSignal} signal @param {(refusal: import("./api.js").Refusal) => void} onRefusal */
+  constructor(api, inventory, signal, onRefusal) {
     this.#draw = paced(DRAW_MS, signal, () => {
       for (const listener of this.#onDraw) listener();
     });
     follow(api, `/v1/${inventory.kind}s/${encodeURIComponent(inventory.id)}/stream`, {
       signal,
+      onRefusal,
       onMessage: (event, data) => (event === "snapshot" ? this.#snapshot(data) : this.#change(data)),
       onConnection: (connection) => {
         this.connection = connection;

@@ -29,13 +29,13 @@ export function redeemPart(desk) {
   let count = 0;
   let asked = 0;
 
-  /** @param {string} text */
-  const take = async (text) => {
+  /** @param {string} text @param {boolean} [typed] a scanned one leaves the focus, and with it a phone's keyboard, alone */
+  const take = async (text, typed = false) => {
     if (text.trim() === "") return;
     asked += 1;
     const mine = asked;
     input.value = "";
-    input.focus();
+    if (typed) input.focus({ preventScroll: true });
     result.className = "result busy";
     result.dataset["result"] = "busy";
     show(result, h("p", { class: "verdict" }, "…"), h("p", {}, t("desk.door.looking", { code: text.trim().slice(0, 60) })));
@@ -51,11 +51,12 @@ export function redeemPart(desk) {
     // A later guest's answer is not painted over.
     if (mine !== asked) return;
     paint(result, outcome, desk);
+    result.scrollIntoView({ block: "nearest" });
     announce(`${outcome.title}. ${outcome.detail}`);
   };
   const form = h("form", { class: "stack", onsubmit: (/** @type {Event} */ event) => {
     event.preventDefault();
-    take(input.value);
+    take(input.value, true);
   } },
     h("label", { for: "code" }, t("desk.door.label")),
     h("div", { class: "row code-row" }, input, h("button", { class: "main", type: "submit", "data-redeem": "" }, t(`desk.door.${inventory.kind === "shop" ? "collect" : "admit"}`))),
@@ -63,7 +64,7 @@ export function redeemPart(desk) {
   const camera = h("div", { class: "stack" });
   canScan().then((can) => {
     if (!can || signal.aborted) return;
-    const { button, view, stop } = scanner(take, signal);
+    const { button, view, stop } = scanner((text) => void take(text), signal);
     show(camera, button, view);
     // Leaving the tab turns the camera off.
     new IntersectionObserver(([entry]) => entry && !entry.isIntersecting && !camera.checkVisibility() && stop()).observe(camera);
@@ -77,7 +78,8 @@ export function redeemPart(desk) {
     h("section", { class: "card stack", "aria-labelledby": "door-title" }, h("div", { class: "spread" }, h("h2", { id: "door-title" }, t(`desk.door.title.${inventory.kind}`)), admitted), form, camera, known),
     h("section", { class: "card", "aria-label": t("desk.door.result") }, result),
     earlier);
-  requestAnimationFrame(() => input.focus({ preventScroll: true }));
+  // Where there is no mouse, the focus would cover half of the page with a keyboard.
+  if (matchMedia("(pointer: fine)").matches) requestAnimationFrame(() => input.focus({ preventScroll: true }));
   return part;
 }
 

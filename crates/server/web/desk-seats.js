@@ -15,12 +15,12 @@ const STATES = /** @type {const} */ (["available", "held", "sold", "blocked"]);
 
 /** @param {Desk} desk */
 export function seatsPart(desk) {
-  const { api, inventory, live } = desk;
+  const { api, inventory, live, signal } = desk;
   const choice = h("select", { id: "section", "data-section": "", onchange: () => grid.open(choice.value) });
   const note = h("p", { class: "note", role: "status", hidden: true });
   const summary = h("p", { class: "summary", "data-summary": "", role: "status" });
   const history = historyPart(desk);
-  const grid = new SeatGrid(live, () => sum());
+  const grid = new SeatGrid(live, signal, () => sum());
   const act = (/** @type {"block" | "unblock"} */ verb) => h("button", { type: "button", class: verb === "block" ? "main" : "", "data-act": verb, disabled: true, onclick: () => send(verb) });
   const block = act("block");
   const unblock = act("unblock");

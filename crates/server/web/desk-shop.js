@@ -41,7 +41,7 @@ function boxesPart(desk) {
     }
     if (desk.live.sequence > 0) empty.textContent = cards.size === 0 ? t("desk.boxes.none") : "";
   });
-  return h("div", { class: "stack" }, empty, list, h("section", { class: "card", "aria-labelledby": "holds-title" }, holdsPart(desk)));
+  return h("div", { class: "stack" }, h("h2", { class: "unseen" }, t("desk.tab.boxes")), empty, list, h("section", { class: "card", "aria-labelledby": "holds-title" }, holdsPart(desk)));
 }
 
 /** @param {Desk} desk @param {Box} first */

@@ -41,7 +41,6 @@ export function tabList(label, tabs, onChosen) {
     }
     chosen.button.scrollIntoView({ block: "nearest", inline: "nearest" });
     onChosen(chosen.tab.id);
-    chosen.panel.dispatchEvent(new CustomEvent("desk-shown"));
   }
   return { list, panels: [...known.values()].map(({ panel }) => panel), choose };
 }

@@ -6,6 +6,7 @@ import { whyNot } from "./format.js";
 import { title } from "./frame.js";
 import { learn, t } from "./words.js";
 import { words } from "./desk.words.js";
+import { words as bookingWords } from "./desk-bookings.words.js";
 import { enter, forgetKey, keyForm, storedKey } from "./desk-key.js";
 import { Codes } from "./desk-codes.js";
 import { Live } from "./desk-live.js";
@@ -20,6 +21,7 @@ const KINDS = /** @type {const} */ (["event", "schedule", "shop"]);
 const PAGES_MAX = 4;
 
 learn(words);
+learn(bookingWords);
 title(t("desk.title"));
 // What draws with words is loaded once the words are known.
 const parts = {
@@ -118,7 +120,10 @@ function draw(api, role, signedIn, known) {
 /** @param {Api} api @param {"admin" | "operator"} role @param {Inventory} inventory @param {HTMLElement} connection */
 function opened(api, role, inventory, connection) {
   const { signal } = shown;
-  const live = new Live(api, inventory, signal);
+  const live = new Live(api, inventory, signal, (refusal) => {
+    if (refusal.status === 401) ask(t("desk.key.ended"));
+    else show(connection, whyNot(refusal));
+  });
   const state = () => {
     const on = live.connection === "live";
     connection.className = `badge ${on ? "good" : "warn"}`;
