@@ -1,4 +1,5 @@
-// `<chart-box>`: a chart on a page. Draws it as wide as there is room, lets people read it by pointer and by keyboard, and has its numbers as a table.
+// `<chart-box>`: a chart on a page. Draws it as wide as there is room, lets people read it by pointer and by keyboard, and has its
+// numbers as a table.
 
 import { announce, h, show } from "./dom.js";
 import { t } from "./words.js";
@@ -71,7 +72,13 @@ export class ChartBox extends HTMLElement {
     const { head, rows } = this.#table();
     show(place, h("table", {},
       h("thead", {}, h("tr", {}, head.map((text, index) => h("th", { scope: "col", class: index === 0 ? "" : "number" }, text)))),
-      h("tbody", {}, rows.slice(-TABLE_ROWS_MAX).map((row) => h("tr", {}, row.map((text, index) => (index === 0 ? h("th", { scope: "row" }, text) : h("td", { class: "number" }, text))))))));
+      h(
+        "tbody",
+        {},
+        rows.slice(-TABLE_ROWS_MAX).map(
+          (row) => h("tr", {}, row.map((text, index) => (index === 0 ? h("th", { scope: "row" }, text) : h("td", { class: "number" }, text)))),
+        ),
+      )));
   }
 
   /** @param {number | null} mark */
@@ -102,7 +109,9 @@ export class ChartBox extends HTMLElement {
     const chart = this.#chart;
     if (!chart || chart.marks.length === 0) return;
     const last = chart.marks.length - 1;
-    const steps = /** @type {Record<string, number>} */ ({ ArrowLeft: -1, ArrowRight: 1, ArrowUp: -chart.across, ArrowDown: chart.across, PageUp: -10, PageDown: 10 });
+    const steps = /** @type {Record<string, number>} */ ({
+      ArrowLeft: -1, ArrowRight: 1, ArrowUp: -chart.across, ArrowDown: chart.across, PageUp: -10, PageDown: 10,
+    });
     const step = steps[event.key];
     if (event.key === "Escape") return this.#read(null);
     const from = this.#mark ?? (step !== undefined && step < 0 ? last + 1 : -1);

@@ -29,7 +29,8 @@ function widthOf(text) {
 /**
  * Round numbers between two ends, about `count` of them.
  *
- * @param {number} from @param {number} to @param {number} count @param {(value: number) => string} format @param {number} [stepMin] 1 if only whole things are counted
+ * @param {number} from @param {number} to @param {number} count @param {(value: number) => string} format
+ * @param {number} [stepMin] 1 if only whole things are counted
  * @returns {Tick[]}
  */
 export function ticks(from, to, count, format, stepMin = 0) {
@@ -38,14 +39,19 @@ export function ticks(from, to, count, format, stepMin = 0) {
   const step = Math.max(stepMin, (([1, 2, 5].find((times) => times * power >= rough * 0.999) ?? 10)) * power);
   const list = [];
   // Adding zero makes the zero below zero a plain one.
-  for (let index = Math.ceil(from / step - 1e-9); index * step <= to + step * 1e-9; index += 1) list.push({ at: index * step, text: format(index * step + 0) });
+  for (let index = Math.ceil(from / step - 1e-9); index * step <= to + step * 1e-9; index += 1) list.push({
+    at: index * step, text: format(index * step + 0),
+  });
   return list;
 }
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-const TIME_STEPS = [1000, 5000, 10_000, 30_000, MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 7 * DAY, 14 * DAY, 28 * DAY];
+const TIME_STEPS = [
+  1000, 5000, 10_000, 30_000, MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR,
+  3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 7 * DAY, 14 * DAY, 28 * DAY,
+];
 
 /**
  * Round times of the reader's clock between two moments.
@@ -55,7 +61,10 @@ const TIME_STEPS = [1000, 5000, 10_000, 30_000, MINUTE, 2 * MINUTE, 5 * MINUTE, 
  */
 export function timeTicks(from, to, count, locale) {
   const step = TIME_STEPS.find((candidate) => (to - from) / candidate <= count) ?? Math.ceil((to - from) / count / DAY) * DAY;
-  const format = new Intl.DateTimeFormat(locale, step < MINUTE ? { timeStyle: "medium" } : step < DAY ? { timeStyle: "short" } : { month: "short", day: "numeric" });
+  const format = new Intl.DateTimeFormat(
+    locale,
+    step < MINUTE ? { timeStyle: "medium" } : step < DAY ? { timeStyle: "short" } : { month: "short", day: "numeric" },
+  );
   const zone = new Date(to).getTimezoneOffset() * MINUTE;
   const list = [];
   for (let at = Math.ceil((from - zone) / step) * step + zone; at <= to; at += step) list.push({ at, text: format.format(at) });
@@ -70,7 +79,13 @@ function plotOf(canvas, sideTicks) {
 
 /** @param {Canvas} canvas @param {string} kind */
 function picture(canvas, kind) {
-  return svg("svg", { class: `chart ${kind}`, viewBox: `0 0 ${canvas.width} ${canvas.height}`, width: canvas.width, height: canvas.height, "aria-hidden": "true" });
+  return svg(
+    "svg",
+    {
+      class: `chart ${kind}`, viewBox: `0 0 ${canvas.width} ${canvas.height}`, width: canvas.width,
+      height: canvas.height, "aria-hidden": "true",
+    },
+  );
 }
 
 /** @param {Plot} plot @param {Axis} y @param {(value: number) => number} place */
@@ -127,7 +142,9 @@ export function lineChart(chart) {
     if (points.length === 0) continue;
     const way = points.map(([atX, atY], index) => `${index === 0 ? "M" : "L"}${placeX(atX).toFixed(1)} ${placeY(atY).toFixed(1)}`).join("");
     const [first, last] = [/** @type {[number, number]} */ (points[0]), /** @type {[number, number]} */ (points.at(-1))];
-    if (look === "area") root.append(svg("path", { class: "fill", d: `${way}L${placeX(last[0]).toFixed(1)} ${plot.bottom}L${placeX(first[0]).toFixed(1)} ${plot.bottom}Z` }));
+    if (look === "area") root.append(
+      svg("path", { class: "fill", d: `${way}L${placeX(last[0]).toFixed(1)} ${plot.bottom}L${placeX(first[0]).toFixed(1)} ${plot.bottom}Z` }),
+    );
     root.append(svg("path", { class: look === "area" ? "line" : look, d: way }));
   }
   const read = mark === null ? undefined : marks[mark];
@@ -161,7 +178,8 @@ export function barChart(chart) {
     const [top, foot] = [placeY(Math.max(0, bar.value)), placeY(Math.min(0, bar.value))];
     const thick = Math.max(1, Math.min(step * 0.72, 44));
     root.append(svg("rect", {
-      class: index === mark ? "bar read" : "bar", x: plot.left + (index + 0.5) * step - thick / 2, width: thick, y: top, height: Math.max(bar.value === 0 ? 0 : 1, foot - top), rx: Math.min(3, thick / 3),
+      class: index === mark ? "bar read" : "bar", x: plot.left + (index + 0.5) * step - thick / 2, width: thick, y: top,
+      height: Math.max(bar.value === 0 ? 0 : 1, foot - top), rx: Math.min(3, thick / 3),
     }));
   });
   root.append(footAxis(plot, marks.map((place, index) => ({ x: place.x, text: /** @type {{name: string}} */ (bars[index]).name }))));
@@ -184,16 +202,30 @@ export function heatMap(chart) {
   /** @type {Mark[]} */
   const marks = [];
   const root = picture(chart, "heat");
-  const side = svg("g", { class: "axis" }, rows.map((text, row) => svg("text", { x: plot.left - 7, y: plot.top + (row + 0.5) * high + 4, "text-anchor": "end" }, text)));
+  const side = svg(
+    "g",
+    { class: "axis" },
+    rows.map((text, row) => svg("text", { x: plot.left - 7, y: plot.top + (row + 0.5) * high + 4, "text-anchor": "end" }, text)),
+  );
   root.append(side, footAxis({ ...plot }, columns.map((text, column) => ({ x: plot.left + (column + 0.5) * wide, text }))));
   cells.forEach((line, row) => line.forEach((cell, column) => {
     const [x, y] = [plot.left + column * wide, plot.top + row * high];
     const index = marks.push({ x: x + wide / 2, y: y + high / 2, text: cell?.text ?? [] }) - 1;
     if (!cell) return;
     const level = Math.min(HEAT_LEVELS, Math.max(0, Math.round(cell.part * HEAT_LEVELS)));
-    root.append(svg("rect", { class: `cell heat-${level}${index === mark ? " read" : ""}`, x: x + 1, y: y + 1, width: Math.max(1, wide - 2), height: Math.max(1, high - 2), rx: Math.min(5, wide / 4) }));
+    root.append(
+      svg(
+        "rect",
+        {
+          class: `cell heat-${level}${index === mark ? " read" : ""}`, x: x + 1, y: y + 1, width: Math.max(1, wide - 2),
+          height: Math.max(1, high - 2), rx: Math.min(5, wide / 4),
+        },
+      ),
+    );
     if (cell.struck) root.append(svg("line", { class: `strike heat-${level}`, x1: x + 4, y1: y + high - 4, x2: x + wide - 4, y2: y + 4 }));
-    else if (wide > widthOf(cell.number) + 4 && high > 16) root.append(svg("text", { class: `in heat-${level}`, x: x + wide / 2, y: y + high / 2 + 4, "text-anchor": "middle" }, cell.number));
+    else if (wide > widthOf(cell.number) + 4 && high > 16) root.append(
+      svg("text", { class: `in heat-${level}`, x: x + wide / 2, y: y + high / 2 + 4, "text-anchor": "middle" }, cell.number),
+    );
   }));
   const read = mark === null ? undefined : marks[mark];
   const words = read && read.text.length > 0 ? tip(read, chart) : null;

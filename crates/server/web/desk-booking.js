@@ -80,14 +80,36 @@ export function bookingView(desk, id, signal, { onClose, onChange }) {
       return [
         h("div", { class: "field" }, h("label", { for: "reference" }, t("desk.booking.reference")), reference),
         h("div", { class: "row" },
-          h("button", { class: "main", type: "button", "data-act": "confirm", onclick: () => act("confirm", reference.value.trim() === "" ? {} : { payment_reference: reference.value.trim() }, "desk.done.confirmed") }, t("desk.confirm")),
-          h("button", { type: "button", "data-act": "extend", onclick: () => act("extend", { seconds: longer(endsAt) }, "desk.done.extended") }, t("desk.extend", { n: EXTEND_SECONDS / 60 })),
+          h(
+            "button",
+            {
+              class: "main", type: "button", "data-act": "confirm",
+              onclick: () => act(
+                "confirm",
+                reference.value.trim() === "" ? {} : { payment_reference: reference.value.trim() },
+                "desk.done.confirmed",
+              ),
+            },
+            t("desk.confirm"),
+          ),
+          h(
+            "button",
+            { type: "button", "data-act": "extend", onclick: () => act("extend", { seconds: longer(endsAt) }, "desk.done.extended") },
+            t("desk.extend", { n: EXTEND_SECONDS / 60 }),
+          ),
           cancel()),
       ];
     }
     if (now.status === "confirmed") {
       return [h("div", { class: "row" },
-        h("button", { class: "main", type: "button", "data-act": "redeem", onclick: () => act("redeem", { redeem_code: now.redeem_code ?? "" }, "desk.done.redeemed") }, t(now.shop === null ? "desk.door.admit" : "desk.door.collect")),
+        h(
+          "button",
+          {
+            class: "main", type: "button", "data-act": "redeem",
+            onclick: () => act("redeem", { redeem_code: now.redeem_code ?? "" }, "desk.done.redeemed"),
+          },
+          t(now.shop === null ? "desk.door.admit" : "desk.door.collect"),
+        ),
         cancel())];
     }
     return [];
@@ -97,7 +119,12 @@ export function bookingView(desk, id, signal, { onClose, onChange }) {
       const { items } = await api.get(`/v1/audit?booking=${of}`, { signal });
       show(trail, ...items.map((/** @type {any} */ deed) => h("li", {},
         h("time", { class: "number faint", datetime: deed.at }, exactTime(deed.at)),
-        h("span", {}, deedWords(deed.action, deed.details), deed.by && h("span", { class: "faint" }, ` · ${t("desk.by", { name: deed.by.name ?? deed.by.id })}`)))));
+        h(
+          "span",
+          {},
+          deedWords(deed.action, deed.details),
+          deed.by && h("span", { class: "faint" }, ` · ${t("desk.by", { name: deed.by.name ?? deed.by.id })}`),
+        ))));
     } catch (error) {
       if (!signal.aborted) show(trail, h("li", { class: "faint" }, whyNot(error)));
     }
@@ -105,7 +132,10 @@ export function bookingView(desk, id, signal, { onClose, onChange }) {
   follow(api, `/v1/bookings/${id}/stream`, {
     signal, ends: true,
     onMessage: (_event, data) => take(data),
-    onRefusal: (refusal) => show(facts, h("p", { class: "note bad", role: "alert" }, refusal.status === 404 ? t("desk.find.none") : whyNot(refusal))),
+    onRefusal: (refusal) => show(
+      facts,
+      h("p", { class: "note bad", role: "alert" }, refusal.status === 404 ? t("desk.find.none") : whyNot(refusal)),
+    ),
   });
   const heading = h("h2", { tabindex: "-1" }, t("desk.booking"));
   requestAnimationFrame(() => heading.focus());
@@ -121,16 +151,39 @@ export function statusBadge(status) {
 
 /** @param {Booking} booking @param {HTMLElement} left */
 function factsOf(booking, left) {
-  const fact = (/** @type {string} */ name, /** @type {any} */ value) => value !== null && value !== "" && [h("dt", {}, t(`desk.booking.${name}`)), h("dd", {}, value)];
+  const fact = (/** @type {string} */ name, /** @type {any} */ value) => value !== null && value !== "" && [
+    h("dt", {}, t(`desk.booking.${name}`)), h("dd", {}, value),
+  ];
   const time = (/** @type {string | null} */ at) => (at === null ? null : dateTime(at));
   return [
-    h("div", { class: "row" }, statusBadge(booking.status), booking.redeem_code !== null && h("span", { class: "code" }, booking.redeem_code), booking.status === "on_hold" && h("strong", {}, t("hold.left"), " ", left)),
-    h("ul", { class: "held" }, lines(booking).map((line) => h("li", { class: "spread" }, h("span", {}, line.what), h("span", { class: "number" }, line.price)))),
-    h("p", { class: "spread" }, h("strong", {}, t("total")), h("strong", { class: "number" }, booking.total_price === 0 ? money(0, booking.currency) : exactMoney(booking.total_price, booking.currency))),
+    h(
+      "div",
+      { class: "row" },
+      statusBadge(booking.status),
+      booking.redeem_code !== null && h("span", { class: "code" }, booking.redeem_code),
+      booking.status === "on_hold" && h("strong", {}, t("hold.left"), " ", left),
+    ),
+    h(
+      "ul",
+      { class: "held" },
+      lines(booking).map((line) => h("li", { class: "spread" }, h("span", {}, line.what), h("span", { class: "number" }, line.price))),
+    ),
+    h(
+      "p",
+      { class: "spread" },
+      h("strong", {}, t("total")),
+      h(
+        "strong",
+        { class: "number" },
+        booking.total_price === 0 ? money(0, booking.currency) : exactMoney(booking.total_price, booking.currency),
+      ),
+    ),
     h("dl", { class: "facts" },
       [
-        fact("customer", booking.customer), fact("id", h("code", {}, booking.id)), fact("created", time(booking.created_at)), fact("confirmed", time(booking.confirmed_at)),
-        fact("redeemed", time(booking.redeemed_at)), fact("cancelled", time(booking.cancelled_at)), fact("paid", booking.payment_reference), fact("tickets", booking.tickets.join(", ")),
+        fact("customer", booking.customer), fact("id", h("code", {}, booking.id)), fact("created", time(booking.created_at)),
+        fact("confirmed", time(booking.confirmed_at)),
+        fact("redeemed", time(booking.redeemed_at)), fact("cancelled", time(booking.cancelled_at)),
+        fact("paid", booking.payment_reference), fact("tickets", booking.tickets.join(", ")),
         fact("metadata", booking.metadata === null ? null : h("code", {}, JSON.stringify(booking.metadata))),
       ].filter((entry) => entry !== false).flat()),
   ];

@@ -22,7 +22,11 @@ export async function canScan() {
 export function scanner(onText, signal) {
   const video = h("video", { class: "camera", playsinline: true, muted: true, hidden: true, "aria-label": t("desk.camera.picture") });
   const note = h("p", { class: "note warn", role: "alert", hidden: true });
-  const button = h("button", { type: "button", "aria-pressed": "false", "data-camera": "", onclick: () => (stream ? stop() : start()) }, t("desk.camera.on"));
+  const button = h(
+    "button",
+    { type: "button", "aria-pressed": "false", "data-camera": "", onclick: () => (stream ? stop() : start()) },
+    t("desk.camera.on"),
+  );
   /** @type {MediaStream | null} */
   let stream = null;
   let looking = 0;

@@ -1,4 +1,5 @@
-// Which booking has this code? The API redeems by booking, so the desk keeps the codes of the chosen inventory and reads on when it meets one it does not know.
+// Which booking has this code? The API redeems by booking, so the desk keeps the codes of the chosen inventory and reads on when
+// it meets one it does not know.
 
 import { eachBooking } from "./desk-bookings.js";
 
@@ -68,7 +69,11 @@ export class Codes {
   async #all() {
     this.partial = false;
     for (const status of STATUSES) {
-      const whole = await eachBooking(this.api, this.inventory, { status, pagesMax: PAGES_MAX, signal: this.signal, onPage: (page) => this.#take(page) });
+      const whole = await eachBooking(
+        this.api,
+        this.inventory,
+        { status, pagesMax: PAGES_MAX, signal: this.signal, onPage: (page) => this.#take(page) },
+      );
       this.partial ||= !whole;
     }
     this.#readAt = performance.now();

@@ -38,7 +38,14 @@ export function eventTabs(desk) {
 /** @param {Desk} desk */
 function salesPart(desk) {
   const counters = countersPart(desk);
-  return h("div", { class: "dashboard event" }, counters, curvePart(desk), h("section", { class: "card ending", "aria-labelledby": "holds-title" }, holdsPart(desk)), sectionsPart(desk));
+  return h(
+    "div",
+    { class: "dashboard event" },
+    counters,
+    curvePart(desk),
+    h("section", { class: "card ending", "aria-labelledby": "holds-title" }, holdsPart(desk)),
+    sectionsPart(desk),
+  );
 }
 
 /** @param {Desk} desk */
@@ -48,7 +55,11 @@ function countersPart(desk) {
     const stats = desk.live.stats;
     if (stats) for (const name of COUNTERS) /** @type {HTMLElement} */ (values[name]).textContent = number(stats[name]);
   });
-  return h("dl", { class: "counters", "aria-label": t("desk.counters") }, COUNTERS.map((name) => h("div", { class: `counter ${name}` }, h("dt", {}, t(`desk.stat.${name}`)), values[name])));
+  return h(
+    "dl",
+    { class: "counters", "aria-label": t("desk.counters") },
+    COUNTERS.map((name) => h("div", { class: `counter ${name}` }, h("dt", {}, t(`desk.stat.${name}`)), values[name])),
+  );
 }
 
 /** @param {Desk} desk */
@@ -72,18 +83,28 @@ function curvePart(desk) {
     label: t("desk.minutes.label"),
     height: 150,
     draw: (canvas) => drawMinutes(canvas, sales, now),
-    table: () => ({ head: [t("desk.curve.time"), t("desk.stat.sold")], rows: sales.perMinute(now, BARS_MINUTES).map(({ from, sold }) => [moment(from), number(sold)]) }),
+    table: () => ({
+      head: [t("desk.curve.time"), t("desk.stat.sold")],
+      rows: sales.perMinute(now, BARS_MINUTES).map(({ from, sold }) => [moment(from), number(sold)]),
+    }),
   });
-  const buttons = Object.keys(RANGES).map((name) => h("button", { type: "button", "aria-pressed": String(name === range), "data-range": name, onclick: () => {
+  const choose = (/** @type {string} */ name) => {
     range = name;
     for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset["range"] === name));
     redraw();
-  } }, t(`desk.range.${name}`)));
+  };
+  const buttons = Object.keys(RANGES).map((name) => h(
+    "button",
+    { type: "button", "aria-pressed": String(name === range), "data-range": name, onclick: () => choose(name) },
+    t(`desk.range.${name}`),
+  ));
   const redraw = () => {
     now = Date.now();
     const stats = desk.live.stats;
     const perMinute = sales.rate(now);
-    rate.textContent = perMinute === null ? t("desk.rate.soon") : t("desk.rate", { rate: perMinute.toLocaleString(language, { maximumFractionDigits: 1 }) });
+    rate.textContent = perMinute === null
+      ? t("desk.rate.soon")
+      : t("desk.rate", { rate: perMinute.toLocaleString(language, { maximumFractionDigits: 1 }) });
     until.textContent = stats ? soldOutWords(sales, stats, now) : "–";
     curve.redraw();
     bars.redraw();
@@ -108,10 +129,26 @@ function curvePart(desk) {
   const clock = setInterval(soon, REDRAW_MS);
   desk.signal.addEventListener("abort", () => clearInterval(clock));
   return h("section", { class: "card curve", "aria-labelledby": "curve-title" },
-    h("div", { class: "spread" }, h("h2", { id: "curve-title" }, t("desk.curve.title")), h("div", { class: "choice", role: "group", "aria-label": t("desk.range") }, buttons)),
-    h("dl", { class: "pair" }, h("div", {}, h("dt", {}, t("desk.rate.title")), h("dd", {}, rate)), h("div", {}, h("dt", {}, t("desk.until.title")), h("dd", {}, until))),
+    h(
+      "div",
+      { class: "spread" },
+      h("h2", { id: "curve-title" }, t("desk.curve.title")),
+      h("div", { class: "choice", role: "group", "aria-label": t("desk.range") }, buttons),
+    ),
+    h(
+      "dl",
+      { class: "pair" },
+      h("div", {}, h("dt", {}, t("desk.rate.title")), h("dd", {}, rate)),
+      h("div", {}, h("dt", {}, t("desk.until.title")), h("dd", {}, until)),
+    ),
     curve,
-    h("ul", { class: "legend small faint" }, [["line", "desk.stat.sold"], ["dashed", "desk.curve.ahead"], ["limit", "desk.curve.limit"]].map(([look, words = ""]) => h("li", {}, h("span", { class: `key ${look}`, "aria-hidden": "true" }), t(words)))),
+    h(
+      "ul",
+      { class: "legend small faint" },
+      [["line", "desk.stat.sold"], ["dashed", "desk.curve.ahead"], ["limit", "desk.curve.limit"]].map(
+        ([look, words = ""]) => h("li", {}, h("span", { class: `key ${look}`, "aria-hidden": "true" }), t(words)),
+      ),
+    ),
     note,
     h("h3", {}, t("desk.minutes.title")),
     bars);
@@ -124,7 +161,11 @@ function soldOutWords(sales, stats, now) {
   const at = sales.soldOutAt(now, left);
   if (at === null) return sales.rate(now) === null ? t("desk.rate.soon") : t("desk.until.never");
   const minutes = Math.max(1, Math.round((at - now) / 60_000));
-  const duration = minutes < 120 ? t("desk.minutes", { n: minutes }) : minutes < 48 * 60 ? t("desk.hours", { n: Math.round(minutes / 60) }) : t("desk.days", { n: Math.round(minutes / 1440) });
+  const duration = minutes < 120
+    ? t("desk.minutes", { n: minutes })
+    : minutes < 48 * 60
+    ? t("desk.hours", { n: Math.round(minutes / 60) })
+    : t("desk.days", { n: Math.round(minutes / 1440) });
   return minutes > 365 * 1440 ? t("desk.until.never") : t("desk.until", { duration, time: dateTime(new Date(at).toISOString()) });
 }
 
@@ -136,7 +177,9 @@ function drawCurve(canvas, sales, stats, now, span) {
   const shown = Math.max(now - begin[0], 60_000);
   const soldOut = sales.soldOutAt(now, limit - last[1]);
   const until = soldOut === null ? now : Math.min(soldOut, now + shown * AHEAD_MAX);
-  const ahead = soldOut === null ? [] : [last, /** @type {[number, number]} */ ([until, last[1] + ((limit - last[1]) * (until - now)) / (soldOut - now)])];
+  const ahead = soldOut === null
+    ? []
+    : [last, /** @type {[number, number]} */ ([until, last[1] + ((limit - last[1]) * (until - now)) / (soldOut - now)])];
   const from = now - shown;
   const x = { from, to: until, label: "", ticks: timeTicks(from, until, canvas.width / 90, language) };
   // A short look back is about the change: the axis then begins near the lowest value.
@@ -144,7 +187,10 @@ function drawCurve(canvas, sales, stats, now, span) {
   const near = Number.isFinite(span);
   const [low, high] = near ? [Math.min(...values), Math.max(...values)] : [0, Math.max(stats?.total ?? 0, ...values)];
   const room = near ? Math.max(2, (high - low) * 0.15) : 0;
-  const y = { from: Math.max(0, low - room), to: high + room || 1, label: t("desk.unit.sold"), ticks: ticks(Math.max(0, low - room), high + room || 1, 5, number, 1) };
+  const y = {
+    from: Math.max(0, low - room), to: high + room || 1, label: t("desk.unit.sold"),
+    ticks: ticks(Math.max(0, low - room), high + room || 1, 5, number, 1),
+  };
   return lineChart({
     ...canvas, x, y,
     lines: [
@@ -164,7 +210,9 @@ function drawMinutes(canvas, sales, now) {
   const time = new Intl.DateTimeFormat(language, { timeStyle: "short" });
   return barChart({
     ...canvas,
-    bars: minutes.map(({ from, sold }) => ({ name: time.format(from), value: sold, text: [time.format(from), t("desk.minutes.read", { n: sold })] })),
+    bars: minutes.map(
+      ({ from, sold }) => ({ name: time.format(from), value: sold, text: [time.format(from), t("desk.minutes.read", { n: sold })] }),
+    ),
     y: { from: lowest, to: highest, label: t("desk.unit.perMinute"), ticks: ticks(lowest, highest, 3, number, 1) },
   });
 }
@@ -181,7 +229,16 @@ function sectionsPart(desk) {
   return h("section", { class: "card by-section", "aria-labelledby": "sections-title" },
     h("h2", { id: "sections-title" }, t("desk.sections.title")),
     h("div", { class: "scroll tall", tabindex: "0", role: "group", "aria-labelledby": "sections-title" }, h("table", {},
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, t("desk.section")), columns.map((name) => h("th", { scope: "col", class: "number" }, t(`desk.stat.${name}`))))),
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          h("th", { scope: "col" }, t("desk.section")),
+          columns.map((name) => h("th", { scope: "col", class: "number" }, t(`desk.stat.${name}`))),
+        ),
+      ),
       body)));
 }
 

@@ -19,7 +19,12 @@ const STATUSES = ["on_hold", "confirmed", "redeemed", "cancelled", "expired"];
 export function findPart(desk) {
   const { api, codes, inventory, signal } = desk;
   const input = h("input", { id: "find", type: "search", autocomplete: "off", spellcheck: "false", "data-find": "" });
-  const status = h("select", { id: "find-status", onchange: () => search() }, h("option", { value: "" }, t("desk.find.any")), STATUSES.map((value) => h("option", { value }, t(`status.${value}`))));
+  const status = h(
+    "select",
+    { id: "find-status", onchange: () => search() },
+    h("option", { value: "" }, t("desk.find.any")),
+    STATUSES.map((value) => h("option", { value }, t(`status.${value}`))),
+  );
   const list = h("ul", { class: "found" });
   const note = h("p", { class: "faint", role: "status" });
   const more = h("button", { type: "button", hidden: true, onclick: () => readOn() }, t("desk.find.more"));
@@ -85,8 +90,16 @@ export function findPart(desk) {
   /** @param {Booking} booking */
   const row = (booking) => {
     const what = brief(booking);
-    return h("li", {}, h("button", { type: "button", class: "entry", "data-found": booking.id, onclick: () => desk.go("bookings", { booking: booking.id }) },
-      h("span", { class: "spread" }, h("span", { class: "row" }, statusBadge(booking.status), h("code", {}, booking.redeem_code ?? "")), h("span", { class: "number" }, exactMoney(booking.total_price, booking.currency))),
+    return h("li", {}, h("button", {
+      type: "button", class: "entry", "data-found": booking.id,
+      onclick: () => desk.go("bookings", { booking: booking.id }),
+    },
+      h(
+        "span",
+        { class: "spread" },
+        h("span", { class: "row" }, statusBadge(booking.status), h("code", {}, booking.redeem_code ?? "")),
+        h("span", { class: "number" }, exactMoney(booking.total_price, booking.currency)),
+      ),
       h("span", { class: "spread" }, h("span", {}, booking.customer), h("span", { class: "faint small" }, dateTime(booking.created_at))),
       h("span", { class: "faint small" }, what.slice(0, 4).join(", "), what.length > 4 ? ` +${what.length - 4}` : "")));
   };
@@ -114,7 +127,11 @@ export function findPart(desk) {
       desk.go("bookings");
       input.focus();
     };
-    show(place, results, id !== null && ID.test(id) && bookingView(desk, id, AbortSignal.any([view.signal, signal]), { onClose: back, onChange: renew }));
+    show(
+      place,
+      results,
+      id !== null && ID.test(id) && bookingView(desk, id, AbortSignal.any([view.signal, signal]), { onClose: back, onChange: renew }),
+    );
     place.toggleAttribute("data-open", id !== null);
   };
   window.addEventListener("desk-detail", openAsked, { signal });

@@ -88,7 +88,10 @@ export class SeatGrid {
     for (let row = this.#firstRow; row <= lastRow; row += 1) {
       const cells = [];
       for (let col = this.#firstCol; col <= lastCol; col += 1) {
-        const cell = h("div", { role: "gridcell", "data-seat": `${row}-${col}`, tabindex: row === this.#at[0] && col === this.#at[1] ? "0" : "-1" });
+        const cell = h(
+          "div",
+          { role: "gridcell", "data-seat": `${row}-${col}`, tabindex: row === this.#at[0] && col === this.#at[1] ? "0" : "-1" },
+        );
         this.#cells.set(`${row}-${col}`, cell);
         cells.push(cell);
       }
@@ -97,10 +100,25 @@ export class SeatGrid {
     this.#grid.setAttribute("aria-label", t("desk.seats.grid", { section: this.section }));
     show(this.#grid, ...rows);
     this.draw();
-    const part = (/** @type {string} */ words, /** @type {number} */ first, /** @type {number} */ last, /** @type {number} */ all, /** @type {number} */ most, /** @type {(to: number) => void} */ go) => all > most && [
-      h("button", { type: "button", disabled: first === 1, "aria-label": t("desk.seats.back", { what: t(words) }), onclick: () => go(first - most) }, "‹"),
+    const part = (
+      /** @type {string} */ words,
+      /** @type {number} */ first,
+      /** @type {number} */ last,
+      /** @type {number} */ all,
+      /** @type {number} */ most,
+      /** @type {(to: number) => void} */ go
+    ) => all > most && [
+      h(
+        "button",
+        { type: "button", disabled: first === 1, "aria-label": t("desk.seats.back", { what: t(words) }), onclick: () => go(first - most) },
+        "‹",
+      ),
       h("span", { class: "number" }, `${t(words)} ${first}–${last} / ${all}`),
-      h("button", { type: "button", disabled: last === all, "aria-label": t("desk.seats.on", { what: t(words) }), onclick: () => go(first + most) }, "›"),
+      h(
+        "button",
+        { type: "button", disabled: last === all, "aria-label": t("desk.seats.on", { what: t(words) }), onclick: () => go(first + most) },
+        "›",
+      ),
     ];
     show(this.#pager,
       part("desk.seats.rows", this.#firstRow, lastRow, section.rows, ROWS_MAX, (to) => this.#page(to, this.#firstCol)) || null,
@@ -117,7 +135,9 @@ export class SeatGrid {
   /** @param {Event} event @returns {[number, number] | null} */
   #cellOf(event) {
     const seat = /** @type {HTMLElement} */ (event.target).closest?.("[data-seat]");
-    return seat instanceof HTMLElement ? /** @type {[number, number]} */ (/** @type {string} */ (seat.dataset["seat"]).split("-").map(Number)) : null;
+    return seat instanceof HTMLElement
+      ? /** @type {[number, number]} */ (/** @type {string} */ (seat.dataset["seat"]).split("-").map(Number))
+      : null;
   }
 
   /** @param {PointerEvent} event */
@@ -159,7 +179,9 @@ export class SeatGrid {
   #rectangle(place, before) {
     const chosen = new Set(before);
     const [rows, cols] = [[place[0], this.#anchor[0]], [place[1], this.#anchor[1]]];
-    for (let row = Math.min(...rows); row <= Math.max(...rows); row += 1) for (let col = Math.min(...cols); col <= Math.max(...cols); col += 1) chosen.add(`${row}-${col}`);
+    for (let row = Math.min(...rows); row <= Math.max(...rows); row += 1) {
+      for (let col = Math.min(...cols); col <= Math.max(...cols); col += 1) chosen.add(`${row}-${col}`);
+    }
     this.chosen = chosen;
     this.draw();
     this.#onChoice();
@@ -185,7 +207,9 @@ export class SeatGrid {
     if (event.key === "Escape") return this.clear();
     const section = this.#live.sections.get(this.section);
     const moves = /** @type {Record<string, [number, number]>} */ ({
-      ArrowUp: [row - 1, col], ArrowDown: [row + 1, col], ArrowLeft: [row, col - 1], ArrowRight: [row, col + 1], Home: [row, 1], End: [row, section?.cols ?? col], PageUp: [Math.max(1, row - 10), col], PageDown: [Math.min(section?.rows ?? row, row + 10), col],
+      ArrowUp: [row - 1, col], ArrowDown: [row + 1, col], ArrowLeft: [row, col - 1], ArrowRight: [row, col + 1], Home: [row, 1],
+      End: [row, section?.cols ?? col], PageUp: [Math.max(1, row - 10), col],
+      PageDown: [Math.min(section?.rows ?? row, row + 10), col],
     });
     const place = moves[event.key];
     if (!place || !section || place[0] < 1 || place[1] < 1 || place[0] > section.rows || place[1] > section.cols) return;

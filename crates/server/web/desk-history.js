@@ -46,7 +46,9 @@ export function historyPart(desk) {
       note.textContent = [
         entries.length === 0 ? t("desk.history.none", { seat: `${section} ${seat}` }) : t("desk.history.of", { seat: `${section} ${seat}` }),
         now,
-        journal.complete ? t("desk.history.read", { n: journal.read }) : t("desk.history.part", { n: number(journal.read), time: exactTime(journal.through) }),
+        journal.complete
+          ? t("desk.history.read", { n: journal.read })
+          : t("desk.history.part", { n: number(journal.read), time: exactTime(journal.through) }),
         journal.fromStart ? "" : t("desk.history.late"),
       ].join(" ");
       more.hidden = journal.complete;
@@ -74,7 +76,9 @@ export function historyPart(desk) {
     allowed && h("form", { class: "row code-row", onsubmit: (/** @type {Event} */ event) => {
       event.preventDefault();
       submit();
-    } }, h("div", { class: "grow" }, h("label", { for: "seat" }, t("desk.history.label")), input), h("button", { type: "submit" }, t("desk.history.ask"))),
+    } },
+      h("div", { class: "grow" }, h("label", { for: "seat" }, t("desk.history.label")), input),
+      h("button", { type: "submit" }, t("desk.history.ask"))),
     note, story, more);
   return {
     element,
@@ -88,12 +92,21 @@ export function historyPart(desk) {
 
 /** @param {Desk} desk @param {Entry} entry @param {Map<string, string>} names */
 function line(desk, { change, booking, leaves }, names) {
-  const words = leaves && change.type !== "cancelled" && change.type !== "expired" ? t("deed.left", { deed: deedWords(change.type, change.data) }) : deedWords(change.type, short(change.data));
+  const words = leaves && change.type !== "cancelled" && change.type !== "expired"
+    ? t("deed.left", { deed: deedWords(change.type, change.data) })
+    : deedWords(change.type, short(change.data));
   return h("li", { "data-deed": change.type },
     h("time", { class: "number faint", datetime: change.at }, exactTime(change.at)),
     h("span", {}, words,
       change.by !== null && h("span", { class: "faint" }, ` · ${t("desk.by", { name: names.get(change.by) ?? change.by })}`),
-      booking !== null && [" ", h("button", { type: "button", class: "plain link", onclick: () => desk.go("bookings", { booking }) }, t("desk.history.booking", { id: booking.slice(0, 8) }))]));
+      booking !== null && [
+        " ",
+        h(
+          "button",
+          { type: "button", class: "plain link", onclick: () => desk.go("bookings", { booking }) },
+          t("desk.history.booking", { id: booking.slice(0, 8) }),
+        ),
+      ]));
 }
 
 /** The seat is known here; the other seats of the booking only crowd the line. @param {any} data */

@@ -53,7 +53,11 @@ export function holdsPart(desk) {
   const readAll = async () => {
     /** @type {Booking[]} */
     const found = [];
-    partial.hidden = await eachBooking(api, inventory, { status: "on_hold", pagesMax: PAGES_MAX, signal, onPage: (page) => void found.push(...page) });
+    partial.hidden = await eachBooking(
+      api,
+      inventory,
+      { status: "on_hold", pagesMax: PAGES_MAX, signal, onPage: (page) => void found.push(...page) },
+    );
     holds = new Map();
     bySeat.clear();
     take(found);
@@ -110,7 +114,11 @@ export function holdsPart(desk) {
         h("button", { type: "button", class: "plain link", onclick: () => desk.go("bookings", { booking: booking.id }) }, booking.customer)),
       h("div", { class: "row" },
         h("button", { type: "button", "data-act": "confirm", onclick: () => act("confirm", {}) }, t("desk.confirm")),
-        h("button", { type: "button", "data-act": "extend", onclick: () => act("extend", { seconds: longer(holds.get(booking.id)?.endsAt ?? 0) }) }, t("desk.extend", { n: EXTEND_SECONDS / 60 })),
+        h(
+          "button",
+          { type: "button", "data-act": "extend", onclick: () => act("extend", { seconds: longer(holds.get(booking.id)?.endsAt ?? 0) }) },
+          t("desk.extend", { n: EXTEND_SECONDS / 60 }),
+        ),
         twice(t("desk.cancel.short"), () => act("cancel", { reason: "desk" }))));
     const made = { row, left };
     rows.set(booking.id, made);
@@ -166,5 +174,13 @@ export function holdsPart(desk) {
     await readAll();
     list.querySelector(".faint")?.remove();
   })();
-  return h("div", { class: "stack" }, h("div", { class: "spread" }, h("h2", { id: "holds-title" }, t("desk.holds.title")), summary), note, list, nothing, partial);
+  return h(
+    "div",
+    { class: "stack" },
+    h("div", { class: "spread" }, h("h2", { id: "holds-title" }, t("desk.holds.title")), summary),
+    note,
+    list,
+    nothing,
+    partial,
+  );
 }

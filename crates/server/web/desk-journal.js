@@ -57,7 +57,9 @@ export class Journal {
 
   /** Everything that happened to a seat, in order. @param {string} section @param {string} seat @returns {Entry[]} */
   of(section, seat) {
-    const here = (/** @type {any} */ units) => (units?.seats ?? []).some((/** @type {any} */ taken) => taken.section === section && taken.seat === seat);
+    const here = (/** @type {any} */ units) => (units?.seats ?? []).some(
+      (/** @type {any} */ taken) => taken.section === section && taken.seat === seat,
+    );
     /** The bookings that have the seat. */
     const having = new Set();
     /** @type {Entry[]} */

@@ -100,7 +100,10 @@ export async function enter(key, signedOut) {
  * @param {(key: string) => Promise<void>} tryKey @param {string | null} reason
  */
 export function keyForm(tryKey, reason) {
-  const input = h("input", { id: "key", type: "password", autocomplete: "off", spellcheck: "false", required: true, "aria-describedby": "key-help", "data-key": "" });
+  const input = h(
+    "input",
+    { id: "key", type: "password", autocomplete: "off", spellcheck: "false", required: true, "aria-describedby": "key-help", "data-key": "" },
+  );
   const note = h("p", { class: "note bad", role: "alert", hidden: reason === null }, reason);
   const button = h("button", { class: "main wide", type: "submit" }, t("desk.signIn"));
   const form = h("form", { class: "card sign-in stack", "data-sign-in": "", onsubmit: async (/** @type {Event} */ event) => {
@@ -111,7 +114,11 @@ export function keyForm(tryKey, reason) {
       await tryKey(input.value.trim());
       keep(input.value.trim());
     } catch (error) {
-      const refused = error instanceof Refusal && error.status === 403 ? t("desk.key.notEnough") : error instanceof Refusal && error.status === 401 ? t("desk.key.unknown") : whyNot(error);
+      const refused = error instanceof Refusal && error.status === 403
+        ? t("desk.key.notEnough")
+        : error instanceof Refusal && error.status === 401
+        ? t("desk.key.unknown")
+        : whyNot(error);
       note.textContent = refused;
       note.hidden = false;
       button.disabled = false;
@@ -119,7 +126,13 @@ export function keyForm(tryKey, reason) {
     }
   } },
     h("h2", {}, t("desk.key.title")),
-    h("div", { class: "field" }, h("label", { for: "key" }, t("desk.key.label")), input, h("p", { id: "key-help", class: "faint small" }, t("desk.key.help"))),
+    h(
+      "div",
+      { class: "field" },
+      h("label", { for: "key" }, t("desk.key.label")),
+      input,
+      h("p", { id: "key-help", class: "faint small" }, t("desk.key.help")),
+    ),
     note, button);
   return { form, input };
 }

@@ -15,7 +15,9 @@ import { paced } from "./desk-pace.js";
 /**
  * What every part of the desk works with.
  *
- * @typedef {{api: Api, role: "admin" | "operator", inventory: Inventory, live: Live, codes: import("./desk-codes.js").Codes, signal: AbortSignal, go: (tab: string, detail?: Record<string, string>) => void}} Desk
+ * @typedef {import("./desk-codes.js").Codes} Codes
+ * @typedef {(tab: string, detail?: Record<string, string>) => void} Go opens a tab, with something in it
+ * @typedef {{api: Api, role: "admin" | "operator", inventory: Inventory, live: Live, codes: Codes, signal: AbortSignal, go: Go}} Desk
  */
 
 /** Often enough to look live, seldom enough for any phone in the middle of an on-sale. */
@@ -81,7 +83,9 @@ export class Live {
   #snapshot(data) {
     this.sequence = data.sequence;
     this.stats = data.stats ?? null;
-    this.sections = new Map((data.sections ?? []).map((/** @type {any} */ section) => [section.section, { ...section, stats: counted(section) }]));
+    this.sections = new Map(
+      (data.sections ?? []).map((/** @type {any} */ section) => [section.section, { ...section, stats: counted(section) }]),
+    );
     this.areas = new Map((data.areas ?? []).map((/** @type {any} */ area) => [area.name, area.stats]));
     this.slots = new Map((data.slots ?? []).map((/** @type {Slot} */ slot) => [slot.id, slot]));
     this.boxes = new Map((data.boxes ?? []).map((/** @type {Box} */ box) => [box.id, box]));

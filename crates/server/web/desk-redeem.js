@@ -20,11 +20,17 @@ export function redeemPart(desk) {
   const known = h("p", { class: "faint small" });
   codes.watch((n) => (known.textContent = t("desk.door.known", { n })));
   const input = h("input", {
-    id: "code", class: "code", type: "text", autocomplete: "off", autocapitalize: "characters", spellcheck: "false", inputmode: "text", enterkeyhint: "go", "data-code": "", "aria-describedby": "code-help",
+    id: "code", class: "code", type: "text", autocomplete: "off", autocapitalize: "characters", spellcheck: "false",
+    inputmode: "text", enterkeyhint: "go", "data-code": "", "aria-describedby": "code-help",
   });
   const result = h("div", { class: "result", "data-result": "" }, h("p", { class: "faint" }, t("desk.door.ready")));
   const past = h("ol", { class: "past", reversed: true });
-  const earlier = h("section", { class: "card earlier", "aria-labelledby": "past-title", hidden: true }, h("h2", { id: "past-title" }, t("desk.door.past")), past);
+  const earlier = h(
+    "section",
+    { class: "card earlier", "aria-labelledby": "past-title", hidden: true },
+    h("h2", { id: "past-title" }, t("desk.door.past")),
+    past,
+  );
   const admitted = h("span", { class: "badge good number", "data-admitted": "" }, t(`desk.door.count.${inventory.kind}`, { n: 0 }));
   let count = 0;
   let asked = 0;
@@ -45,7 +51,15 @@ export function redeemPart(desk) {
       count += outcome.booking?.quantity ?? 1;
       admitted.textContent = t(`desk.door.count.${inventory.kind}`, { n: count });
     }
-    past.prepend(h("li", { value: mine, "data-outcome": outcome.word }, h("span", { class: "number faint" }, clock(new Date().toISOString())), h("span", { class: `badge ${outcome.kind}` }, outcome.title), h("code", {}, outcome.code)));
+    past.prepend(
+      h(
+        "li",
+        { value: mine, "data-outcome": outcome.word },
+        h("span", { class: "number faint" }, clock(new Date().toISOString())),
+        h("span", { class: `badge ${outcome.kind}` }, outcome.title),
+        h("code", {}, outcome.code),
+      ),
+    );
     earlier.hidden = false;
     while (past.children.length > KEPT_MAX) past.lastElementChild?.remove();
     // A later guest's answer is not painted over.
@@ -59,7 +73,12 @@ export function redeemPart(desk) {
     take(input.value, true);
   } },
     h("label", { for: "code" }, t("desk.door.label")),
-    h("div", { class: "row code-row" }, input, h("button", { class: "main", type: "submit", "data-redeem": "" }, t(`desk.door.${inventory.kind === "shop" ? "collect" : "admit"}`))),
+    h(
+      "div",
+      { class: "row code-row" },
+      input,
+      h("button", { class: "main", type: "submit", "data-redeem": "" }, t(`desk.door.${inventory.kind === "shop" ? "collect" : "admit"}`)),
+    ),
     h("p", { id: "code-help", class: "faint small" }, t("desk.door.help")));
   const camera = h("div", { class: "stack" });
   canScan().then((can) => {
@@ -75,7 +94,14 @@ export function redeemPart(desk) {
     () => undefined,
   );
   const part = h("div", { class: "door" },
-    h("section", { class: "card stack", "aria-labelledby": "door-title" }, h("div", { class: "spread" }, h("h2", { id: "door-title" }, t(`desk.door.title.${inventory.kind}`)), admitted), form, camera, known),
+    h(
+      "section",
+      { class: "card stack", "aria-labelledby": "door-title" },
+      h("div", { class: "spread" }, h("h2", { id: "door-title" }, t(`desk.door.title.${inventory.kind}`)), admitted),
+      form,
+      camera,
+      known,
+    ),
     h("section", { class: "card", "aria-label": t("desk.door.result") }, result),
     earlier);
   // Where there is no mouse, the focus would cover half of the page with a keyboard.
@@ -87,20 +113,32 @@ export function redeemPart(desk) {
 async function redeem(desk, text) {
   const { codes } = desk;
   const ticket = parseTicket(text);
-  if (ticket === null) return { kind: "bad", word: "rubbish", title: t("desk.door.rubbish"), detail: t("desk.door.rubbish.detail"), booking: null, code: text.trim().slice(0, 20) };
+  if (ticket === null) return {
+    kind: "bad", word: "rubbish", title: t("desk.door.rubbish"), detail: t("desk.door.rubbish.detail"), booking: null,
+    code: text.trim().slice(0, 20),
+  };
   const { code } = ticket;
   const id = "id" in ticket ? ticket.id : await codes.find(code);
-  if (id === null) return { kind: "bad", word: "unknown", title: t("desk.door.unknown"), detail: t(codes.partial ? "desk.door.unknown.partial" : "desk.door.unknown.detail"), booking: null, code };
+  if (id === null) return {
+    kind: "bad", word: "unknown", title: t("desk.door.unknown"),
+    detail: t(codes.partial ? "desk.door.unknown.partial" : "desk.door.unknown.detail"), booking: null, code,
+  };
   /** @type {Booking} */
   const booking = await desk.api.get(`/v1/bookings/${id}`);
   const { kind } = desk.inventory;
   if (booking[kind] !== desk.inventory.id) {
     const other = booking.event ?? booking.schedule ?? booking.shop ?? "";
-    return { kind: "bad", word: "elsewhere", title: t("desk.door.elsewhere"), detail: t("desk.door.elsewhere.detail", { name: other }), booking, code };
+    return {
+      kind: "bad", word: "elsewhere", title: t("desk.door.elsewhere"),
+      detail: t("desk.door.elsewhere.detail", { name: other }), booking, code,
+    };
   }
   try {
     const after = await desk.api.post(`/v1/bookings/${id}/redeem`, { redeem_code: code });
-    return { kind: "good", word: "admitted", title: t(kind === "shop" ? "desk.door.collected" : "desk.door.admitted"), detail: units(after, kind), booking: after, code };
+    return {
+      kind: "good", word: "admitted", title: t(kind === "shop" ? "desk.door.collected" : "desk.door.admitted"),
+      detail: units(after, kind), booking: after, code,
+    };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     return refused(error, booking, code, kind);
@@ -114,17 +152,37 @@ function units(booking, kind) {
 
 /** @param {Refusal} refusal @param {Booking} booking @param {string} code @param {string} kind @returns {Result} */
 function refused(refusal, booking, code, kind) {
-  const say = (/** @type {Result["kind"]} */ colour, /** @type {string} */ word, /** @type {string} */ title, /** @type {string} */ detail) => ({ kind: colour, word, title, detail, booking, code });
+  const say = (
+    /** @type {Result["kind"]} */ colour,
+    /** @type {string} */ word,
+    /** @type {string} */ title,
+    /** @type {string} */ detail
+  ) => ({ kind: colour, word, title, detail, booking, code });
   const at = refusal.problem["redeemed_at"] ?? booking.redeemed_at;
-  if (refusal.code === "ALREADY_REDEEMED") return say("bad", "used", at ? t("desk.door.used", { time: clock(at) }) : t("desk.door.used.sometime"), at ? dateTime(at) : "");
+  if (refusal.code === "ALREADY_REDEEMED") return say(
+    "bad",
+    "used",
+    at ? t("desk.door.used", { time: clock(at) }) : t("desk.door.used.sometime"),
+    at ? dateTime(at) : "",
+  );
   if (refusal.code === "WRONG_DATE") {
     const [date, time] = (booking.slot ?? "").split("T");
-    return say("warn", "date", t("desk.door.date"), date ? t("desk.door.date.detail", { day: day(date, { dateStyle: "full" }), time: time ?? "" }) : "");
+    return say(
+      "warn",
+      "date",
+      t("desk.door.date"),
+      date ? t("desk.door.date.detail", { day: day(date, { dateStyle: "full" }), time: time ?? "" }) : "",
+    );
   }
   if (refusal.code === "WRONG_CODE") return say("bad", "code", t("desk.door.wrong"), t("desk.door.wrong.detail"));
   if (refusal.code === "NOT_REDEEMABLE") {
     const word = booking.status === "on_hold" ? "unpaid" : "ended";
-    return say(booking.status === "on_hold" ? "warn" : "bad", word, t(`desk.door.${word}`, { status: t(`status.${booking.status}`) }), t(`desk.door.${word}.detail`));
+    return say(
+      booking.status === "on_hold" ? "warn" : "bad",
+      word,
+      t(`desk.door.${word}`, { status: t(`status.${booking.status}`) }),
+      t(`desk.door.${word}.detail`),
+    );
   }
   return say("bad", "refused", t("desk.door.refused"), `${whyNot(refusal)} ${units(booking, kind)}`);
 }
@@ -133,7 +191,10 @@ function refused(refusal, booking, code, kind) {
 function failed(error, text) {
   const gone = error instanceof Refusal && error.code === "BOOKING_NOT_FOUND";
   const code = parseTicket(text)?.code ?? text.trim().slice(0, 20);
-  return { kind: "bad", word: gone ? "unknown" : "failed", title: t(gone ? "desk.door.unknown" : "desk.door.failed"), detail: gone ? t("desk.door.unknown.detail") : whyNot(error), booking: null, code };
+  return {
+    kind: "bad", word: gone ? "unknown" : "failed", title: t(gone ? "desk.door.unknown" : "desk.door.failed"),
+    detail: gone ? t("desk.door.unknown.detail") : whyNot(error), booking: null, code,
+  };
 }
 
 /** @param {HTMLElement} place @param {Result} result @param {Desk} desk */
@@ -142,8 +203,19 @@ function paint(place, result, desk) {
   place.className = `result ${kind}`;
   place.dataset["result"] = word;
   show(place,
-    h("p", { class: "verdict" }, h("span", { class: "sign", "aria-hidden": "true" }, { good: "✓", warn: "!", bad: "✕" }[kind]), h("strong", {}, title)),
+    h(
+      "p",
+      { class: "verdict" },
+      h("span", { class: "sign", "aria-hidden": "true" }, { good: "✓", warn: "!", bad: "✕" }[kind]),
+      h("strong", {}, title),
+    ),
     detail !== "" && h("p", { class: "detail" }, detail),
     booking && h("ul", {}, brief(booking).map((what) => h("li", {}, what))),
-    h("p", { class: "row" }, h("code", {}, code), booking && h("span", {}, booking.customer), booking && h("button", { type: "button", onclick: () => desk.go("bookings", { booking: booking.id }) }, t("desk.door.open"))));
+    h(
+      "p",
+      { class: "row" },
+      h("code", {}, code),
+      booking && h("span", {}, booking.customer),
+      booking && h("button", { type: "button", onclick: () => desk.go("bookings", { booking: booking.id }) }, t("desk.door.open")),
+    ));
 }

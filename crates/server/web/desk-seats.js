@@ -21,7 +21,10 @@ export function seatsPart(desk) {
   const summary = h("p", { class: "summary", "data-summary": "", role: "status" });
   const history = historyPart(desk);
   const grid = new SeatGrid(live, signal, () => sum());
-  const act = (/** @type {"block" | "unblock"} */ verb) => h("button", { type: "button", class: verb === "block" ? "main" : "", "data-act": verb, disabled: true, onclick: () => send(verb) });
+  const act = (/** @type {"block" | "unblock"} */ verb) => h(
+    "button",
+    { type: "button", class: verb === "block" ? "main" : "", "data-act": verb, disabled: true, onclick: () => send(verb) },
+  );
   const block = act("block");
   const unblock = act("unblock");
   const clear = h("button", { type: "button", disabled: true, onclick: () => grid.clear() }, t("desk.seats.clear"));
@@ -56,13 +59,17 @@ export function seatsPart(desk) {
     sum();
     try {
       for (let from = 0; from < seats.length; from += SEATS_PER_REQUEST_MAX) {
-        await api.post(`/v1/events/${encodeURIComponent(inventory.id)}/${verb}`, { section, seats: seats.slice(from, from + SEATS_PER_REQUEST_MAX) });
+        await api.post(
+          `/v1/events/${encodeURIComponent(inventory.id)}/${verb}`,
+          { section, seats: seats.slice(from, from + SEATS_PER_REQUEST_MAX) },
+        );
       }
       say(t(`desk.seats.${verb}ed`, { n: seats.length, section }), "good");
       grid.clear();
     } catch (error) {
       const conflicts = error instanceof Refusal && error.code === "SEAT_UNAVAILABLE" ? (error.problem["conflicts"] ?? []) : null;
-      say(conflicts ? t("desk.seats.taken", { seats: conflicts.map((/** @type {any} */ seat) => `${seat.seat} (${t(`desk.seat.${seat.reason}`)})`).join(", ") }) : whyNot(error), "bad");
+      const seats = (conflicts ?? []).map((/** @type {any} */ seat) => `${seat.seat} (${t(`desk.seat.${seat.reason}`)})`).join(", ");
+      say(conflicts ? t("desk.seats.taken", { seats }) : whyNot(error), "bad");
     }
     busy = false;
     sum();
@@ -97,7 +104,18 @@ export function seatsPart(desk) {
       empty,
       h("p", { id: "seats-help", class: "faint small" }, t("desk.seats.help")),
       grid.element,
-      h("ul", { class: "legend small" }, STATES.map((state) => h("li", {}, h("span", { class: `seat ${state}`, "aria-hidden": "true" }, { available: "7", held: "◔", sold: "●", blocked: "✕" }[state]), t(`desk.stat.${state}`)))),
+      h(
+        "ul",
+        { class: "legend small" },
+        STATES.map(
+          (state) => h(
+            "li",
+            {},
+            h("span", { class: `seat ${state}`, "aria-hidden": "true" }, { available: "7", held: "◔", sold: "●", blocked: "✕" }[state]),
+            t(`desk.stat.${state}`),
+          ),
+        ),
+      ),
       summary,
       h("div", { class: "row" }, block, unblock, clear, ask),
       note),

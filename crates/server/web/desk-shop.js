@@ -41,7 +41,14 @@ function boxesPart(desk) {
     }
     if (desk.live.sequence > 0) empty.textContent = cards.size === 0 ? t("desk.boxes.none") : "";
   });
-  return h("div", { class: "stack" }, h("h2", { class: "unseen" }, t("desk.tab.boxes")), empty, list, h("section", { class: "card", "aria-labelledby": "holds-title" }, holdsPart(desk)));
+  return h(
+    "div",
+    { class: "stack" },
+    h("h2", { class: "unseen" }, t("desk.tab.boxes")),
+    empty,
+    list,
+    h("section", { class: "card", "aria-labelledby": "holds-title" }, holdsPart(desk)),
+  );
 }
 
 /** @param {Desk} desk @param {Box} first */
@@ -54,9 +61,30 @@ function boxCard(desk, first) {
   const price = h("p", {});
   const bar = h("span", { class: "sold" });
   const note = h("p", { class: "note", role: "status", hidden: true });
-  const quantity = h("input", { id: `quantity-${first.id}`, type: "number", min: "1", max: "1000000", required: true, inputmode: "numeric", value: first.quantity, "data-quantity": first.id });
-  const cost = h("input", { id: `price-${first.id}`, type: "number", min: "0", step: 1 / units, required: true, inputmode: "decimal", value: first.price / units, "data-price": first.id });
-  const toggle = h("button", { type: "button", "data-toggle": first.id, onclick: () => send({ status: box.status === "CLOSED" ? "ACTIVE" : "CLOSED" }, box.status === "CLOSED" ? "desk.box.opened" : "desk.box.closed") });
+  const quantity = h(
+    "input",
+    {
+      id: `quantity-${first.id}`, type: "number", min: "1", max: "1000000", required: true, inputmode: "numeric",
+      value: first.quantity, "data-quantity": first.id,
+    },
+  );
+  const cost = h(
+    "input",
+    {
+      id: `price-${first.id}`, type: "number", min: "0", step: 1 / units, required: true, inputmode: "decimal",
+      value: first.price / units, "data-price": first.id,
+    },
+  );
+  const toggle = h(
+    "button",
+    {
+      type: "button", "data-toggle": first.id,
+      onclick: () => send(
+        { status: box.status === "CLOSED" ? "ACTIVE" : "CLOSED" },
+        box.status === "CLOSED" ? "desk.box.opened" : "desk.box.closed",
+      ),
+    },
+  );
   let box = first;
   /** @param {object} body @param {string} done */
   const send = async (body, done) => {
@@ -68,7 +96,12 @@ function boxCard(desk, first) {
       update(after);
       say(t(done), "good");
     } catch (error) {
-      say(error instanceof Refusal && error.code === "CAPACITY_BELOW_BOOKED_COUNT" ? t("desk.box.tooFew", { n: error.problem["booked_count"] ?? box.quantity - box.remaining }) : whyNot(error), "bad");
+      say(
+        error instanceof Refusal && error.code === "CAPACITY_BELOW_BOOKED_COUNT"
+          ? t("desk.box.tooFew", { n: error.problem["booked_count"] ?? box.quantity - box.remaining })
+          : whyNot(error),
+        "bad",
+      );
     }
     for (const button of buttons) button.disabled = false;
   };
@@ -88,14 +121,27 @@ function boxCard(desk, first) {
     badge.textContent = t(`desk.box.${now.status}`);
     left.textContent = t("desk.box.left", { n: now.remaining, total: now.quantity });
     bar.style.setProperty("--part", `${(100 * (now.quantity - now.remaining)) / Math.max(1, now.quantity)}%`);
-    price.textContent = `${t("desk.box.now", { price: exactMoney(now.price, currency) })}${now.next_price ? ` · ${t("desk.box.next", { price: exactMoney(now.next_price.price, currency), time: clock(now.next_price.at, timezone ?? undefined) })}` : ""}`;
+    const next = now.next_price && {
+      price: exactMoney(now.next_price.price, currency),
+      time: clock(now.next_price.at, timezone ?? undefined),
+    };
+    price.textContent = [t("desk.box.now", { price: exactMoney(now.price, currency) }), next && t("desk.box.next", next)]
+      .filter(Boolean)
+      .join(" · ");
     toggle.textContent = t(now.status === "CLOSED" ? "desk.box.open" : "desk.box.close");
     card.dataset["status"] = now.status;
   };
   const card = h("li", { class: "card stack", "data-box": first.id },
     h("div", { class: "spread" }, h("h3", {}, first.name), badge),
     h("div", { class: "meter", "aria-hidden": "true" }, bar), left, price,
-    first.pickup && h("p", { class: "faint small" }, t("desk.box.pickup", { from: dateTime(first.pickup.starts_at, timezone ?? undefined), to: dateTime(first.pickup.ends_at, timezone ?? undefined) })),
+    first.pickup && h(
+      "p",
+      { class: "faint small" },
+      t(
+        "desk.box.pickup",
+        { from: dateTime(first.pickup.starts_at, timezone ?? undefined), to: dateTime(first.pickup.ends_at, timezone ?? undefined) },
+      ),
+    ),
     h("form", { class: "box-form", onsubmit: (/** @type {Event} */ event) => {
       event.preventDefault();
       const wanted = Math.round(Number(cost.value) * units);

@@ -66,8 +66,23 @@ function slotRow(desk, first) {
   const use = h("span", { class: "number" });
   const bar = h("span", { class: "sold" });
   const note = h("p", { class: "note", role: "status", hidden: true });
-  const capacity = h("input", { id: `capacity-${first.id}`, type: "number", min: "1", max: "1000000", required: true, inputmode: "numeric", value: first.total_capacity, "data-capacity": first.id });
-  const toggle = h("button", { type: "button", "data-toggle": first.id, onclick: () => send({ status: slot.status === "CLOSED" ? "ACTIVE" : "CLOSED" }, slot.status === "CLOSED" ? "desk.slot.opened" : "desk.slot.closed") });
+  const capacity = h(
+    "input",
+    {
+      id: `capacity-${first.id}`, type: "number", min: "1", max: "1000000", required: true, inputmode: "numeric",
+      value: first.total_capacity, "data-capacity": first.id,
+    },
+  );
+  const toggle = h(
+    "button",
+    {
+      type: "button", "data-toggle": first.id,
+      onclick: () => send(
+        { status: slot.status === "CLOSED" ? "ACTIVE" : "CLOSED" },
+        slot.status === "CLOSED" ? "desk.slot.opened" : "desk.slot.closed",
+      ),
+    },
+  );
   /** @param {object} body @param {string} done */
   const send = async (body, done) => {
     const buttons = row.querySelectorAll("button");
@@ -78,7 +93,12 @@ function slotRow(desk, first) {
       capacity.value = String(after.total_capacity);
       say(t(done), "good");
     } catch (error) {
-      say(error instanceof Refusal && error.code === "CAPACITY_BELOW_BOOKED_COUNT" ? t("desk.slot.tooSmall", { n: error.problem["booked_count"] ?? slot.booked_count }) : whyNot(error), "bad");
+      say(
+        error instanceof Refusal && error.code === "CAPACITY_BELOW_BOOKED_COUNT"
+          ? t("desk.slot.tooSmall", { n: error.problem["booked_count"] ?? slot.booked_count })
+          : whyNot(error),
+        "bad",
+      );
     }
     for (const button of buttons) button.disabled = false;
   };
@@ -117,9 +137,13 @@ function slotRow(desk, first) {
 /** @param {Desk} desk @param {HTMLInputElement} chosen */
 function addForm(desk, chosen) {
   const { api, inventory, live } = desk;
-  const field = (/** @type {string} */ name, /** @type {Record<string, any>} */ attributes) => h("input", { id: `new-${name}`, name, required: true, ...attributes });
+  const field = (
+    /** @type {string} */ name,
+    /** @type {Record<string, any>} */ attributes
+  ) => h("input", { id: `new-${name}`, name, required: true, ...attributes });
   const inputs = {
-    date: field("date", { type: "date", value: chosen.value }), start: field("start", { type: "time", value: "18:00" }), end: field("end", { type: "time", value: "20:00" }),
+    date: field("date", { type: "date", value: chosen.value }), start: field("start", { type: "time", value: "18:00" }),
+    end: field("end", { type: "time", value: "20:00" }),
     capacity: field("capacity", { type: "number", min: "1", max: "1000000", value: "50", inputmode: "numeric" }),
     price: field("price", { type: "number", min: "0", required: false, step: "any", inputmode: "decimal" }),
   };
@@ -132,7 +156,10 @@ function addForm(desk, chosen) {
     button.disabled = true;
     const price = inputs.price.value === "" ? {} : { price: Math.round(Number(inputs.price.value) * minorUnits(inventory.currency)) };
     try {
-      const slot = await api.post(`/v1/schedules/${encodeURIComponent(inventory.id)}/slots`, { date: inputs.date.value, start: inputs.start.value, end: inputs.end.value, capacity: Number(inputs.capacity.value), ...price });
+      const slot = await api.post(
+        `/v1/schedules/${encodeURIComponent(inventory.id)}/slots`,
+        { date: inputs.date.value, start: inputs.start.value, end: inputs.end.value, capacity: Number(inputs.capacity.value), ...price },
+      );
       live.slots.set(slot.id, slot);
       show(note, t("desk.add.done", { slot: slot.id.replace("T", " "), capacity: number(slot.total_capacity) }));
       note.className = "note good";
@@ -147,6 +174,13 @@ function addForm(desk, chosen) {
     button.disabled = false;
   } },
     h("h2", { id: "add-title" }, t("desk.add.title")),
-    Object.entries(inputs).map(([name, input]) => h("div", { class: "field" }, h("label", { for: input.id }, t(`desk.add.${name}`, { currency: inventory.currency })), input)),
+    Object.entries(inputs).map(
+      ([name, input]) => h(
+        "div",
+        { class: "field" },
+        h("label", { for: input.id }, t(`desk.add.${name}`, { currency: inventory.currency })),
+        input,
+      ),
+    ),
     note, button);
 }

@@ -11,7 +11,14 @@ export function tabList(label, tabs, onChosen) {
   /** @type {Map<string, {button: HTMLButtonElement, panel: HTMLElement, made: boolean, tab: Tab}>} */
   const known = new Map();
   for (const tab of tabs) {
-    const button = h("button", { type: "button", role: "tab", id: `tab-${tab.id}`, "aria-controls": `panel-${tab.id}`, "data-tab": tab.id, onclick: () => choose(tab.id) }, tab.label);
+    const button = h(
+      "button",
+      {
+        type: "button", role: "tab", id: `tab-${tab.id}`, "aria-controls": `panel-${tab.id}`, "data-tab": tab.id,
+        onclick: () => choose(tab.id),
+      },
+      tab.label,
+    );
     const panel = h("div", { role: "tabpanel", id: `panel-${tab.id}`, "aria-labelledby": `tab-${tab.id}`, hidden: true });
     known.set(tab.id, { button, panel, made: false, tab });
   }

@@ -4,7 +4,14 @@ import { lines } from "./hold.js";
 import { t } from "./words.js";
 import { exactClock } from "./desk-format.js";
 
-/** What a booking has, in few words: seats side by side are one entry, such as "A-1 · 3-7…10". @param {import("./types.d.ts").Booking} booking @returns {string[]} */
+/** Changes that have nothing more to say. */
+const PLAIN = ["redeemed", "expired", "seats_blocked", "seats_unblocked", "contact_kept", "contact_forgotten"];
+
+/**
+ * What a booking has, in few words: seats side by side are one entry, such as "A-1 · 3-7…10".
+ *
+ * @param {import("./types.d.ts").Booking} booking @returns {string[]}
+ */
 export function brief(booking) {
   /** @type {{section: string, row: string, from: number, to: number}[]} */
   const runs = [];
@@ -31,7 +38,9 @@ export function unitWords(units) {
 export function deedWords(type, data) {
   if (type === "booked") {
     const units = unitWords(data.units);
-    const words = data.expires_at === null ? t("deed.sold", { customer: data.customer }) : t("deed.held", { customer: data.customer, time: exactClock(data.expires_at) });
+    const words = data.expires_at === null
+      ? t("deed.sold", { customer: data.customer })
+      : t("deed.held", { customer: data.customer, time: exactClock(data.expires_at) });
     return units === "" ? words : `${words}: ${units}`;
   }
   if (type === "confirmed" || type === "confirmed_late") {
@@ -41,6 +50,5 @@ export function deedWords(type, data) {
   if (type === "extended") return t("deed.extended", { time: exactClock(data.expires_at) });
   if (type === "cancelled") return data.reason ? t("deed.cancelledFor", { reason: data.reason }) : t("deed.cancelled");
   if (type === "moved") return t("deed.moved", { from: unitWords(data.from), to: unitWords(data.to) });
-  if (type === "redeemed" || type === "expired" || type === "seats_blocked" || type === "seats_unblocked" || type === "contact_kept" || type === "contact_forgotten") return t(`deed.${type}`);
-  return type;
+  return PLAIN.includes(type) ? t(`deed.${type}`) : type;
 }

@@ -41,7 +41,12 @@ async function start() {
     await open(storedKey());
   } catch (error) {
     if (error instanceof Refusal && (error.status === 401 || error.status === 403)) ask(storedKey() === null ? null : t("desk.key.ended"));
-    else show(main, h("h1", {}, t("desk.title")), h("p", { class: "note bad", role: "alert" }, whyNot(error)), h("button", { type: "button", onclick: start }, t("tryAgain")));
+    else show(
+      main,
+      h("h1", {}, t("desk.title")),
+      h("p", { class: "note bad", role: "alert" }, whyNot(error)),
+      h("button", { type: "button", onclick: start }, t("tryAgain")),
+    );
   }
 }
 
@@ -67,7 +72,11 @@ async function all(api, kind) {
   const known = [];
   for (let page = 0, cursor = ""; page < PAGES_MAX; page += 1) {
     const { items, next_cursor } = await api.get(`/v1/${kind}s?limit=500${cursor}`);
-    known.push(...items.map((/** @type {any} */ item) => ({ kind, id: item.id, name: item.name, currency: item.currency, timezone: item.timezone ?? null })));
+    known.push(
+      ...items.map(
+        (/** @type {any} */ item) => ({ kind, id: item.id, name: item.name, currency: item.currency, timezone: item.timezone ?? null }),
+      ),
+    );
     if (next_cursor === null) break;
     cursor = `&cursor=${encodeURIComponent(next_cursor)}`;
   }
@@ -90,7 +99,11 @@ function draw(api, role, signedIn, known) {
     choose();
   } }, h("option", { value: "", disabled: true }, t("desk.choose")), KINDS.map((kind) => {
     const of = known.filter((inventory) => inventory.kind === kind);
-    return of.length > 0 && h("optgroup", { label: t(`desk.kind.${kind}`) }, of.map(({ id, name }) => h("option", { value: `${kind}:${id}` }, name)));
+    return of.length > 0 && h(
+      "optgroup",
+      { label: t(`desk.kind.${kind}`) },
+      of.map(({ id, name }) => h("option", { value: `${kind}:${id}` }, name)),
+    );
   }));
   show(main,
     h("div", { class: "desk-head" },
@@ -127,7 +140,11 @@ function opened(api, role, inventory, connection) {
   const state = () => {
     const on = live.connection === "live";
     connection.className = `badge ${on ? "good" : "warn"}`;
-    show(connection, h("span", { class: `dot ${on ? "live" : ""}`, "aria-hidden": "true" }), t(on ? "live" : live.connection === "connecting" ? "loading" : "reconnecting"));
+    show(
+      connection,
+      h("span", { class: `dot ${on ? "live" : ""}`, "aria-hidden": "true" }),
+      t(on ? "live" : live.connection === "connecting" ? "loading" : "reconnecting"),
+    );
   };
   live.onDraw(state);
   state();
