@@ -2,6 +2,7 @@
 // it meets one it does not know.
 
 import { eachBooking } from "./desk-bookings.js";
+import { parseTicket } from "./ticket.js";
 
 /** @typedef {import("./api.js").Api} Api */
 /** @typedef {import("./desk-live.js").Inventory} Inventory */
@@ -13,6 +14,22 @@ const PAGES_MAX = 100;
 const READ_AGAIN_MS = 60_000;
 /** A hold has its code already, so that it is known by the time it is paid. */
 const STATUSES = ["confirmed", "redeemed", "on_hold"];
+
+export const BOOKING_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** Six characters of an alphabet without lookalikes: no 0, 1, I and O. */
+const CODE = /^[2-9A-HJ-NP-Z]{6}$/;
+
+/**
+ * What was typed or scanned, if it can be a ticket: anything else is not worth looking for among all bookings.
+ *
+ * @param {string} text @returns {{id: string | null, code: string} | null}
+ */
+export function readTicket(text) {
+  const ticket = parseTicket(text);
+  if (!ticket || !CODE.test(ticket.code)) return null;
+  if (!("id" in ticket)) return { id: null, code: ticket.code };
+  return BOOKING_ID.test(ticket.id) ? { id: ticket.id.toLowerCase(), code: ticket.code } : null;
+}
 
 export class Codes {
   /** @type {Map<string, string>} */

@@ -3,15 +3,14 @@
 import { h, show } from "./dom.js";
 import { Refusal } from "./api.js";
 import { dateTime, exactMoney, whyNot } from "./format.js";
-import { parseTicket } from "./ticket.js";
 import { t } from "./words.js";
+import { BOOKING_ID, readTicket } from "./desk-codes.js";
 import { brief } from "./desk-words-of.js";
 import { bookingView, statusBadge } from "./desk-booking.js";
 
 /** @typedef {import("./desk-live.js").Desk} Desk */
 /** @typedef {import("./types.d.ts").Booking} Booking */
 
-const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const PAGE = 20;
 const STATUSES = ["on_hold", "confirmed", "redeemed", "cancelled", "expired"];
 
@@ -61,9 +60,9 @@ export function findPart(desk) {
     searches += 1;
     const mine = searches;
     note.textContent = t("loading");
-    const ticket = parseTicket(wanted);
-    if (ID.test(wanted) || (ticket && "id" in ticket)) {
-      const id = ticket && "id" in ticket ? ticket.id : wanted.toLowerCase();
+    const ticket = readTicket(wanted);
+    const id = ticket?.id ?? (BOOKING_ID.test(wanted) ? wanted.toLowerCase() : null);
+    if (id !== null) {
       try {
         await api.get(`/v1/bookings/${id}`, { signal });
         note.textContent = "";
@@ -130,7 +129,7 @@ export function findPart(desk) {
     show(
       place,
       results,
-      id !== null && ID.test(id) && bookingView(desk, id, AbortSignal.any([view.signal, signal]), { onClose: back, onChange: renew }),
+      id !== null && BOOKING_ID.test(id) && bookingView(desk, id, AbortSignal.any([view.signal, signal]), { onClose: back, onChange: renew }),
     );
     place.toggleAttribute("data-open", id !== null);
   };

@@ -3,9 +3,9 @@
 import { Refusal } from "./api.js";
 import { announce, h, show } from "./dom.js";
 import { clock, dateTime, day, whyNot } from "./format.js";
-import { parseTicket } from "./ticket.js";
 import { t } from "./words.js";
 import { brief } from "./desk-words-of.js";
+import { readTicket } from "./desk-codes.js";
 import { canScan, scanner } from "./desk-camera.js";
 
 /** @typedef {import("./desk-live.js").Desk} Desk */
@@ -112,13 +112,13 @@ export function redeemPart(desk) {
 /** @param {Desk} desk @param {string} text @returns {Promise<Result>} */
 async function redeem(desk, text) {
   const { codes } = desk;
-  const ticket = parseTicket(text);
+  const ticket = readTicket(text);
   if (ticket === null) return {
     kind: "bad", word: "rubbish", title: t("desk.door.rubbish"), detail: t("desk.door.rubbish.detail"), booking: null,
     code: text.trim().slice(0, 20),
   };
   const { code } = ticket;
-  const id = "id" in ticket ? ticket.id : await codes.find(code);
+  const id = ticket.id ?? (await codes.find(code));
   if (id === null) return {
     kind: "bad", word: "unknown", title: t("desk.door.unknown"),
     detail: t(codes.partial ? "desk.door.unknown.partial" : "desk.door.unknown.detail"), booking: null, code,
@@ -190,7 +190,7 @@ function refused(refusal, booking, code, kind) {
 /** @param {unknown} error @param {string} text @returns {Result} */
 function failed(error, text) {
   const gone = error instanceof Refusal && error.code === "BOOKING_NOT_FOUND";
-  const code = parseTicket(text)?.code ?? text.trim().slice(0, 20);
+  const code = readTicket(text)?.code ?? text.trim().slice(0, 20);
   return {
     kind: "bad", word: gone ? "unknown" : "failed", title: t(gone ? "desk.door.unknown" : "desk.door.failed"),
     detail: gone ? t("desk.door.unknown.detail") : whyNot(error), booking: null, code,

@@ -1,24 +1,27 @@
-// What the QR of a ticket says, and reading it back at the door.
+// What is in a ticket's QR code: the booking and its code in one link, so that a desk can scan it and a phone can open it.
 
-/** @typedef {import("./types.d.ts").Booking} Booking */
+/** @typedef {{id: string, redeem_code: string | null}} Ticketed */
 
-const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** Six characters of an alphabet without lookalikes: no 0, 1, I and O. */
-const CODE = /^[2-9A-HJ-NP-Z]{6}$/;
-
-/** A link, so that a guest who scans it lands on the booking. @param {Pick<Booking, "id" | "redeem_code">} booking */
-export function ticketText(booking) {
-  return `${location.origin}/bookings/${booking.id}?code=${booking.redeem_code ?? ""}`;
+/** @param {Ticketed} booking @param {string} [origin] @returns {string} */
+export function ticketText(booking, origin = location.origin) {
+  const address = `${origin}/bookings/${encodeURIComponent(booking.id)}`;
+  return booking.redeem_code === null ? address : `${address}?code=${encodeURIComponent(booking.redeem_code)}`;
 }
 
-/** A link as above or a bare code; `null` for anything else. @param {string} text @returns {{id: string, code: string} | {code: string} | null} */
+/**
+ * What was scanned or typed. Somebody who types leaves out, adds or lowers what a code does not care about.
+ *
+ * @param {string} text @returns {{id: string, code: string} | {code: string}}
+ */
 export function parseTicket(text) {
   const trimmed = text.trim();
-  const bare = trimmed.toUpperCase();
-  if (CODE.test(bare)) return { code: bare };
-  if (!URL.canParse(trimmed)) return null;
-  const url = new URL(trimmed);
-  const id = /^\/bookings\/([^/]+)\/?$/.exec(url.pathname)?.[1] ?? "";
-  const code = (url.searchParams.get("code") ?? "").trim().toUpperCase();
-  return ID.test(id) && CODE.test(code) ? { id: id.toLowerCase(), code } : null;
+  const link = URL.canParse(trimmed) ? new URL(trimmed) : null;
+  const id = link?.pathname.match(/\/bookings\/([^/]+)\/?$/)?.[1];
+  if (!link || id === undefined) return { code: plain(trimmed) };
+  return { id: decodeURIComponent(id), code: plain(link.searchParams.get("code") ?? "") };
+}
+
+/** @param {string} code */
+function plain(code) {
+  return code.replace(/[\s-]/g, "").toUpperCase();
 }
