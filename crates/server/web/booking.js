@@ -22,7 +22,8 @@ load();
 function takeToken() {
   const token = new URLSearchParams(location.hash.slice(1)).get("token");
   if (token === null) return;
-  remember({ id, hold_token: token }, mine().find((known) => known.id === id)?.name ?? t("booking.title"));
+  const known = mine().find((other) => other.id === id);
+  remember({ id, hold_token: token, event: known?.event ?? null }, known?.name ?? t("booking.title"));
   history.replaceState(null, "", location.pathname + location.search);
 }
 

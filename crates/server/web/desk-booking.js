@@ -3,17 +3,15 @@
 import { h, show } from "./dom.js";
 import { countdown, dateTime, exactMoney, money, whyNot } from "./format.js";
 import { follow } from "./live.js";
-import { lines } from "./hold.js";
+import { EXTEND_SECONDS, lines, longer } from "./hold.js";
+import { statusBadge } from "./status-badge.js";
 import { t } from "./words.js";
 import { exactTime } from "./desk-format.js";
-import { EXTEND_SECONDS, longer } from "./desk-holds.js";
 import { deedWords } from "./desk-words-of.js";
 import { twice } from "./desk-pace.js";
 
 /** @typedef {import("./desk-live.js").Desk} Desk */
 /** @typedef {import("./types.d.ts").Booking} Booking */
-
-const BADGES = /** @type {const} */ ({ on_hold: "warn", confirmed: "good", redeemed: "good", cancelled: "", expired: "bad" });
 
 /**
  * Follows the booking until it ends or `signal` does.
@@ -142,11 +140,6 @@ export function bookingView(desk, id, signal, { onClose, onChange }) {
   return h("section", { class: "card stack booking", "data-booking": id },
     h("div", { class: "spread" }, heading, h("button", { class: "plain", type: "button", onclick: onClose }, t("desk.booking.back"))),
     facts, note, actions, h("h3", {}, t("desk.trail")), trail);
-}
-
-/** @param {Booking["status"]} status */
-export function statusBadge(status) {
-  return h("span", { class: `badge ${BADGES[status]}`, "data-status": status }, t(`status.${status}`));
 }
 
 /** @param {Booking} booking @param {HTMLElement} left */

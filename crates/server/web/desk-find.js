@@ -6,7 +6,8 @@ import { dateTime, exactMoney, whyNot } from "./format.js";
 import { t } from "./words.js";
 import { BOOKING_ID, readTicket } from "./desk-codes.js";
 import { brief } from "./desk-words-of.js";
-import { bookingView, statusBadge } from "./desk-booking.js";
+import { bookingView } from "./desk-booking.js";
+import { statusBadge } from "./status-badge.js";
 
 /** @typedef {import("./desk-live.js").Desk} Desk */
 /** @typedef {import("./types.d.ts").Booking} Booking */

@@ -1,11 +1,6 @@
-// Dates, times and money the way the desk needs them.
+// Times and money the way the desk needs them.
 
 import { language } from "./words.js";
-
-/** Today where the schedule is. @param {string | null} timezone */
-export function today(timezone) {
-  return new Intl.DateTimeFormat("en-CA", { timeZone: timezone ?? "UTC", dateStyle: "short" }).format(new Date());
-}
 
 /** To the second, with the date. @param {string} time RFC 3339 */
 export function exactTime(time) {

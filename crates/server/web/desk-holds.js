@@ -2,6 +2,7 @@
 
 import { h, show } from "./dom.js";
 import { countdown, exactMoney, number, whyNot } from "./format.js";
+import { EXTEND_SECONDS, longer } from "./hold.js";
 import { t } from "./words.js";
 import { eachBooking } from "./desk-bookings.js";
 import { brief } from "./desk-words-of.js";
@@ -16,12 +17,6 @@ const PAGES_MAX = 20;
 const SHOWN_MAX = 8;
 const NEWEST_MS = 10_000;
 const AGAIN_MS = 30_000;
-export const EXTEND_SECONDS = 300;
-
-/** What to ask for so that a hold lasts that much longer than it would: the API counts from now. @param {number} endsAt of `performance.now()` */
-export function longer(endsAt) {
-  return Math.max(0, Math.ceil((endsAt - performance.now()) / 1000)) + EXTEND_SECONDS;
-}
 
 /** @param {Desk} desk */
 export function holdsPart(desk) {

@@ -27,8 +27,8 @@ export const LETTERS = /** @type {const} */ ({ available: ".", held: "h", sold: 
 const STATES = /** @type {Record<string, SeatChange["state"]>} */ ({ ".": "available", h: "held", s: "sold", x: "blocked" });
 
 export class Live {
-  /** @type {Connection | "connecting"} */
-  connection = "connecting";
+  /** @type {Connection} */
+  connection = "reconnecting";
   sequence = 0;
   /** @type {Stats | null} */
   stats = null;

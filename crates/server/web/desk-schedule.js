@@ -6,7 +6,7 @@ import { h, show } from "./dom.js";
 import { day, number, whyNot } from "./format.js";
 import { language, t } from "./words.js";
 import { findPart } from "./desk-find.js";
-import { today } from "./desk-format.js";
+import { dateIn } from "./dates.js";
 import { holdsPart } from "./desk-holds.js";
 import { paced } from "./desk-pace.js";
 import { redeemPart } from "./desk-redeem.js";
@@ -76,7 +76,7 @@ function usePart(desk) {
   const peaks = h("ol", { class: "peaks" });
 
   const read = async () => {
-    const from = today(inventory.timezone);
+    const from = dateIn(Date.now(), inventory.timezone ?? "UTC");
     try {
       use = await api.get(
         `/v1/schedules/${encodeURIComponent(inventory.id)}/analytics?from=${from}&to=${later(from, Number(span.value) - 1)}`,

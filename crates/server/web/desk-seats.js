@@ -1,8 +1,9 @@
 // The seats of a subsection at the desk: choosing some, blocking and unblocking them, and asking what happened to one.
 
 import { Refusal } from "./api.js";
-import { announce, h, show } from "./dom.js";
+import { h, show } from "./dom.js";
 import { number, whyNot } from "./format.js";
+import { spokenNote } from "./spoken-note.js";
 import { t } from "./words.js";
 import { historyPart } from "./desk-history.js";
 import { SeatGrid } from "./desk-grid.js";
@@ -17,7 +18,7 @@ const STATES = /** @type {const} */ (["available", "held", "sold", "blocked"]);
 export function seatsPart(desk) {
   const { api, inventory, live, signal } = desk;
   const choice = h("select", { id: "section", "data-section": "", onchange: () => grid.open(choice.value) });
-  const note = h("p", { class: "note", role: "status", hidden: true });
+  const { element: note, say } = spokenNote();
   const summary = h("p", { class: "summary", "data-summary": "", role: "status" });
   const history = historyPart(desk);
   const grid = new SeatGrid(live, signal, () => sum());
@@ -74,13 +75,6 @@ export function seatsPart(desk) {
     busy = false;
     sum();
     grid.focus();
-  };
-  /** @param {string} words @param {string} kind */
-  const say = (words, kind) => {
-    note.className = `note ${kind}`;
-    note.textContent = words;
-    note.hidden = false;
-    announce(words);
   };
 
   const empty = h("p", { class: "faint" }, t("loading"));

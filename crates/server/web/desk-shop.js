@@ -1,8 +1,9 @@
 // A shop at the desk: its boxes, what is left of each, and changing how many there are, what they cost and whether they are sold.
 
 import { Refusal } from "./api.js";
-import { announce, h } from "./dom.js";
+import { h } from "./dom.js";
 import { clock, dateTime, exactMoney, whyNot } from "./format.js";
+import { spokenNote } from "./spoken-note.js";
 import { t } from "./words.js";
 import { findPart } from "./desk-find.js";
 import { minorUnits } from "./desk-format.js";
@@ -60,7 +61,7 @@ function boxCard(desk, first) {
   const left = h("p", { class: "left" });
   const price = h("p", {});
   const bar = h("span", { class: "sold" });
-  const note = h("p", { class: "note", role: "status", hidden: true });
+  const { element: note, say } = spokenNote();
   const quantity = h(
     "input",
     {
@@ -104,13 +105,6 @@ function boxCard(desk, first) {
       );
     }
     for (const button of buttons) button.disabled = false;
-  };
-  /** @param {string} words @param {string} kind */
-  const say = (words, kind) => {
-    note.className = `note ${kind}`;
-    note.textContent = words;
-    note.hidden = false;
-    announce(words);
   };
   /** @param {Box} now */
   const update = (now) => {

@@ -1,10 +1,12 @@
 // The slots of a day at the desk: closing and opening them, changing how many fit, and adding one.
 
 import { Refusal } from "./api.js";
-import { announce, h, show } from "./dom.js";
+import { h, show } from "./dom.js";
 import { day, number, whyNot } from "./format.js";
+import { spokenNote } from "./spoken-note.js";
 import { t } from "./words.js";
-import { minorUnits, today } from "./desk-format.js";
+import { dateIn } from "./dates.js";
+import { minorUnits } from "./desk-format.js";
 
 /** @typedef {import("./desk-live.js").Desk} Desk */
 /** @typedef {import("./types.d.ts").Slot} Slot */
@@ -14,7 +16,7 @@ const BADGES = /** @type {const} */ ({ AVAILABLE: "good", LIMITED: "warn", FULL:
 /** @param {Desk} desk */
 export function slotsPart(desk) {
   const { live, inventory, signal } = desk;
-  const date = h("input", { id: "date", type: "date", value: asked() ?? today(inventory.timezone), "data-date": "", onchange: () => draw() });
+  const date = h("input", { id: "date", type: "date", value: asked() ?? dateIn(Date.now(), inventory.timezone ?? "UTC"), "data-date": "", onchange: () => draw() });
   const heading = h("h3", {});
   const list = h("ul", { class: "slots" });
   const empty = h("p", { class: "faint", hidden: true }, t("desk.slots.none"));
@@ -65,7 +67,7 @@ function slotRow(desk, first) {
   const badge = h("span", { class: "badge" });
   const use = h("span", { class: "number" });
   const bar = h("span", { class: "sold" });
-  const note = h("p", { class: "note", role: "status", hidden: true });
+  const { element: note, say } = spokenNote();
   const capacity = h(
     "input",
     {
@@ -101,13 +103,6 @@ function slotRow(desk, first) {
       );
     }
     for (const button of buttons) button.disabled = false;
-  };
-  /** @param {string} words @param {string} kind */
-  const say = (words, kind) => {
-    note.className = `note ${kind}`;
-    note.textContent = words;
-    note.hidden = false;
-    announce(words);
   };
   /** @param {Slot} now */
   const update = (now) => {

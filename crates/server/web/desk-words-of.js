@@ -7,22 +7,9 @@ import { exactClock } from "./desk-format.js";
 /** Changes that have nothing more to say. */
 const PLAIN = ["redeemed", "expired", "seats_blocked", "seats_unblocked", "contact_kept", "contact_forgotten"];
 
-/**
- * What a booking has, in few words: seats side by side are one entry, such as "A-1 · 3-7…10".
- *
- * @param {import("./types.d.ts").Booking} booking @returns {string[]}
- */
+/** What a booking has. @param {import("./types.d.ts").Booking} booking @returns {string[]} */
 export function brief(booking) {
-  /** @type {{section: string, row: string, from: number, to: number}[]} */
-  const runs = [];
-  for (const { section, seat } of booking.seats) {
-    const [row, col] = /** @type {[string, string]} */ (seat.split("-"));
-    const last = runs.at(-1);
-    if (last && last.section === section && last.row === row && last.to + 1 === Number(col)) last.to += 1;
-    else runs.push({ section, row, from: Number(col), to: Number(col) });
-  }
-  const seats = runs.map(({ section, row, from, to }) => `${section} · ${row}-${from}${to > from ? `…${to}` : ""}`);
-  return [...seats, ...lines({ ...booking, seats: [] }).map((line) => line.what)];
+  return lines(booking).map((line) => line.what);
 }
 
 /** @param {any} units what was taken, in the journal's shape */

@@ -10,6 +10,7 @@ import { words as bookingWords } from "./desk-bookings.words.js";
 import { enter, forgetKey, keyForm, storedKey } from "./desk-key.js";
 import { Codes } from "./desk-codes.js";
 import { Live } from "./desk-live.js";
+import { LiveBadge } from "./live-badge.js";
 import { tabList } from "./desk-tabs.js";
 
 /** @typedef {import("./api.js").Api} Api */
@@ -92,7 +93,7 @@ function inAddress(known) {
 /** @param {Api} api @param {"admin" | "operator"} role @param {boolean} signedIn @param {Inventory[]} known */
 function draw(api, role, signedIn, known) {
   const body = h("div", { class: "desk-body" });
-  const connection = h("span", { class: "badge", role: "status", "data-connection": "" });
+  const connection = new LiveBadge();
   const choice = h("select", { id: "inventory", "data-inventory": "", onchange: () => {
     const [kind, id] = /** @type {[string, string]} */ (choice.value.split(":"));
     history.pushState(null, "", `/desk?${new URLSearchParams({ [kind]: id })}`);
@@ -109,7 +110,7 @@ function draw(api, role, signedIn, known) {
     h("div", { class: "desk-head" },
       h("h1", {}, t("desk.title")),
       h("div", { class: "pick" }, h("label", { for: "inventory", class: "unseen" }, t("desk.choose")), choice),
-      connection,
+      connection.element,
       h("div", { class: "row who" },
         h("span", { class: "faint small", "data-role": role }, signedIn ? t(`desk.role.${role}`) : t("desk.open")),
         signedIn && h("button", { type: "button", "data-sign-out": "", onclick: () => ask(null) }, t("desk.signOut")))),
@@ -119,7 +120,7 @@ function draw(api, role, signedIn, known) {
     shown.abort();
     shown = new AbortController();
     choice.value = inventory ? `${inventory.kind}:${inventory.id}` : "";
-    connection.hidden = inventory === null;
+    connection.element.hidden = inventory === null;
     if (inventory) show(body, ...opened(api, role, inventory, connection));
     else show(body, h("p", { class: "note" }, t(known.length === 0 ? "desk.nothing" : "desk.unknown")));
   };
@@ -130,24 +131,15 @@ function draw(api, role, signedIn, known) {
   choose();
 }
 
-/** @param {Api} api @param {"admin" | "operator"} role @param {Inventory} inventory @param {HTMLElement} connection */
+/** @param {Api} api @param {"admin" | "operator"} role @param {Inventory} inventory @param {LiveBadge} connection */
 function opened(api, role, inventory, connection) {
   const { signal } = shown;
   const live = new Live(api, inventory, signal, (refusal) => {
     if (refusal.status === 401) ask(t("desk.key.ended"));
-    else show(connection, whyNot(refusal));
+    else show(connection.element, whyNot(refusal));
   });
-  const state = () => {
-    const on = live.connection === "live";
-    connection.className = `badge ${on ? "good" : "warn"}`;
-    show(
-      connection,
-      h("span", { class: `dot ${on ? "live" : ""}`, "aria-hidden": "true" }),
-      t(on ? "live" : live.connection === "connecting" ? "loading" : "reconnecting"),
-    );
-  };
-  live.onDraw(state);
-  state();
+  connection.set("reconnecting", "loading");
+  live.onDraw(() => connection.set(live.connection));
   const address = (/** @type {string} */ tab, /** @type {Record<string, string>} */ detail) =>
     history.replaceState(null, "", `/desk?${new URLSearchParams({ [inventory.kind]: inventory.id, tab, ...detail })}`);
   /** @type {Desk} */

@@ -7,9 +7,9 @@ import { api } from "./frame.js";
 import { HoldPlace } from "./hold-place.js";
 import { customer, tokenOf } from "./mine.js";
 import { keepMoved } from "./moved.js";
-import { QuantityStepper } from "./quantity-stepper.js";
 import { RefusalNote } from "./refusal-note.js";
 import { SlotCard } from "./slot-card.js";
+import { Stepper } from "./stepper.js";
 import { t } from "./words.js";
 
 /** @typedef {import("./types.d.ts").Booking} Booking */
@@ -33,7 +33,7 @@ export class SlotChoice {
     this.note = new RefusalNote();
     this.hold = new HoldPlace({ onChange: () => this.draw() });
     const most = schedule.rules.max_units_per_booking;
-    this.stepper = new QuantityStepper({ label: t("schedule.quantity"), most, onChange: () => this.draw() });
+    this.stepper = new Stepper({ label: t("schedule.quantity"), most, onChange: () => this.draw() });
     const plain = { rows: "2", autocomplete: "off", spellcheck: "false" };
     this.tickets = h("textarea", { id: "tickets", ...plain, "aria-describedby": "tickets-help", oninput: () => this.draw() });
     this.heading = h("h2", { id: "day" }, t("schedule.choose"));
