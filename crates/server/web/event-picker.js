@@ -1,7 +1,7 @@
 // One event, opened: the parts of the picker, and what goes between them.
 
 import { Choice, bySection } from "./choice.js";
-import { announce, h, show } from "./dom.js";
+import { announce, h, show, wantsCalm } from "./dom.js";
 import { Best } from "./event-best.js";
 import { Order } from "./event-order.js";
 import { Places } from "./event-places.js";
@@ -196,7 +196,7 @@ export class Picker {
 
   /** @param {Block} block */
   #enter(block) {
-    this.map.scrollIntoView({ block: "nearest", behavior: "smooth" });
+    this.map.scrollIntoView({ block: "nearest", behavior: wantsCalm() ? "auto" : "smooth" });
     this.map.enter(block);
   }
 

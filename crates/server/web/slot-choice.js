@@ -1,7 +1,7 @@
 // The times of the chosen day: how many places, which slot, and what came of it.
 
 import { Refusal } from "./api.js";
-import { announce, h, show } from "./dom.js";
+import { announce, h, show, wantsCalm } from "./dom.js";
 import { day } from "./format.js";
 import { api } from "./frame.js";
 import { HoldPlace } from "./hold-place.js";
@@ -73,8 +73,7 @@ export class SlotChoice {
   /** On a narrow page the times are below the calendar. */
   comeIntoView() {
     if (this.heading.getBoundingClientRect().top < innerHeight * 0.6) return;
-    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    this.heading.scrollIntoView({ block: "start", behavior: still ? "auto" : "smooth" });
+    this.heading.scrollIntoView({ block: "start", behavior: wantsCalm() ? "auto" : "smooth" });
   }
 
   draw() {

@@ -1,70 +1,98 @@
 // A server of its own for each test file, on a free port and an empty store.
 
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { once } from "node:events";
 
 const BINARY = process.env.BOXOFFICE_BINARY;
 if (!BINARY) throw new Error("BOXOFFICE_BINARY must name the server to test; `cargo xtask web` sets it");
 
 /** Starts a server; `options` are flags of `boxoffice serve`. */
-export async function openHouse(options = [], data = null) {
-  const place = data ?? (await mkdtemp(join(tmpdir(), "boxoffice-web-")));
-  const server = spawn(BINARY, ["serve", "--listen", "127.0.0.1:0", "--data", place, ...options], {
-    env: { ...process.env, BOXOFFICE_LOG: "warn" },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const url = await new Promise((found, failed) => {
-    server.once("exit", (code) => failed(new Error(`the server ended at once (${code})`)));
-    createInterface({ input: server.stdout }).on("line", (line) => {
-      const match = line.match(/open at (http:\S+)/);
-      if (match) found(match[1]);
-    });
-  });
-  return new House(server, url, place);
+export async function openHouse(options = [], place = null) {
+  const house = new House(options, place ?? (await emptyPlace()));
+  await house.open("127.0.0.1:0");
+  return house;
 }
 
+/** A house where every call needs a key; it has the admin's, and its own pages have a public one if they get one. */
+export async function openHouseWithKeys({ pagesKey = false } = {}) {
+  const place = await emptyPlace();
+  const create = (role) => run("keys", "create", "--data", place, "--tenant", "default", "--role", role).then((printed) => printed.trim().split("\n").at(-1));
+  const keys = { admin: await create("admin"), operator: await create("operator"), public: await create("public") };
+  const house = await openHouse(pagesKey ? ["--pages-key", keys.public] : [], place);
+  house.key = keys.admin;
+  return Object.assign(house, { keys });
+}
+
+const emptyPlace = () => mkdtemp(join(tmpdir(), "boxoffice-web-"));
+
 /** Runs a command of the binary and returns what it printed. */
-export async function run(...words) {
+async function run(...words) {
   const child = spawn(BINARY, words, { stdio: ["ignore", "pipe", "inherit"] });
   let printed = "";
   child.stdout.on("data", (bytes) => (printed += bytes));
-  const [code] = await once(child, "exit");
+  const [code] = await once(child, "close");
   if (code !== 0) throw new Error(`${words.join(" ")} ended with ${code}`);
   return printed;
 }
 
 class House {
-  constructor(server, url, place) {
-    this.server = server;
-    this.url = url;
+  key = null;
+
+  constructor(options, place) {
+    this.options = options;
     this.place = place;
-    this.key = null;
+  }
+
+  async open(listen) {
+    const words = ["serve", "--listen", listen, "--data", this.place, ...this.options];
+    const server = spawn(BINARY, words, { env: { ...process.env, BOXOFFICE_LOG: "warn" }, stdio: ["ignore", "pipe", "inherit"] });
+    this.server = server;
+    this.url = await new Promise((found, failed) => {
+      server.once("exit", (code) => failed(new Error(`the server ended at once (${code})`)));
+      createInterface({ input: server.stdout }).on("line", (line) => {
+        const match = line.match(/open at (http:\S+)/);
+        if (match) found(match[1]);
+      });
+    });
+  }
+
+  /** The same store at the same address again, after `meanwhile`. */
+  async restart(meanwhile) {
+    const { host } = new URL(this.url);
+    await this.#stop();
+    await meanwhile();
+    await this.open(host);
   }
 
   /** Asks the API as somebody else would; an error unless it is granted. */
   async ask(method, path, body) {
-    const { status, answer } = await this.tried(method, path, body);
-    if (status >= 300) throw new Error(`${method} ${path}: ${status} ${JSON.stringify(answer)}`);
-    return answer;
-  }
-
-  async tried(method, path, body) {
     const headers = { "Content-Type": "application/json" };
     if (this.key) headers.Authorization = `Bearer ${this.key}`;
     const response = await fetch(this.url + path, { method, headers, body: body && JSON.stringify(body) });
-    return { status: response.status, answer: await response.json() };
+    const answer = await response.json();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${JSON.stringify(answer)}`);
+    return answer;
+  }
+
+  /** Somebody else books, and pays at once unless `confirm` says otherwise. */
+  book(wanted) {
+    return this.ask("POST", "/v1/bookings", { customer: "somebody-else", confirm: true, ...wanted });
   }
 
   async close() {
+    await this.#stop();
+    await rm(this.place, { recursive: true, force: true });
+  }
+
+  async #stop() {
     this.server.removeAllListeners("exit");
     const ended = once(this.server, "exit");
     this.server.kill("SIGTERM");
     const [code] = await ended;
-    await rm(this.place, { recursive: true, force: true });
     if (code !== 0) throw new Error(`the server ended with ${code}`);
   }
 }
