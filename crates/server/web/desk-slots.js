@@ -16,7 +16,8 @@ const BADGES = /** @type {const} */ ({ AVAILABLE: "good", LIMITED: "warn", FULL:
 /** @param {Desk} desk */
 export function slotsPart(desk) {
   const { live, inventory, signal } = desk;
-  const date = h("input", { id: "date", type: "date", value: asked() ?? dateIn(Date.now(), inventory.timezone ?? "UTC"), "data-date": "", onchange: () => draw() });
+  const today = dateIn(Date.now(), inventory.timezone ?? "UTC");
+  const date = h("input", { id: "date", type: "date", value: asked() ?? today, "data-date": "", onchange: () => draw() });
   const heading = h("h3", {});
   const list = h("ul", { class: "slots" });
   const empty = h("p", { class: "faint", hidden: true }, t("desk.slots.none"));

@@ -66,6 +66,13 @@ export async function press(page, selector) {
   await (page.viewport().hasTouch ? element.tap() : element.click());
 }
 
+/** Types into a field, in place of what is there. */
+export async function fill(page, selector, text) {
+  const field = await page.waitForSelector(selector, { visible: true });
+  await field.evaluate((found) => (found.value = ""));
+  await field.type(text);
+}
+
 /** What people read there. */
 export async function read(page, selector) {
   const element = await page.waitForSelector(selector);
@@ -75,7 +82,10 @@ export async function read(page, selector) {
 /** Waits until people read this there. */
 export async function reads(page, selector, text) {
   const element = await page.waitForSelector(selector);
-  await page.waitForFunction((found, wanted) => found.innerText.includes(wanted), {}, element, text);
+  const found = page.waitForFunction((seen, wanted) => seen.innerText.replace(/\s+/g, " ").includes(wanted), {}, element, text);
+  await found.catch(async (error) => {
+    throw new Error(`"${text}" was not to be read, but "${await read(page, selector)}"`, { cause: error });
+  });
 }
 
 /** From now on the page notes, by its own clock, when `selector` first reads `text`; `noted` waits for that. */

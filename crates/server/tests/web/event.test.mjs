@@ -1,27 +1,20 @@
 // Choosing and holding seats, with others doing the same.
 
 import assert from "node:assert/strict";
-import test, { after, before } from "node:test";
-import { clicked, leave, note, noteClick, noted, openBrowser, press, read, reads, shows, visit } from "./browser.mjs";
+import test from "node:test";
+import { clicked, leave, note, noteClick, noted, press, read, reads, shows } from "./browser.mjs";
+import { opened } from "./fixture.mjs";
 import { hold, LEFT, openBlock, pickOnMap } from "./hall.mjs";
-import { hall, openHouse } from "./house.mjs";
+import { hall } from "./house.mjs";
 
 const LIVE_MS_MAX = 1000;
 /** Of the answer that the page is told. */
 const REFUSED = ["status of 409"];
-let house, browser;
-
-before(async () => {
-  [house, browser] = await Promise.all([openHouse(), openBrowser()]);
-});
-after(async () => {
-  await browser?.close();
-  await house?.close();
-});
+const here = opened();
 
 const open = async (event, options) => {
-  await house.ask("POST", "/v1/events", event);
-  return () => visit(browser, `${house.url}/events/${event.id}`, options);
+  await here.house.ask("POST", "/v1/events", event);
+  return () => here.visit(`/events/${event.id}`, options);
 };
 
 test("what one visitor holds is gone for the other within a second, and paying makes it theirs", async () => {
@@ -46,7 +39,7 @@ test("what one visitor holds is gone for the other within a second, and paying m
   await other.waitForFunction(
     () => document.querySelector("boxoffice-event").shadowRoot.activeElement.ariaLabel === "Row 2 seat 3, sold, NT$3,000",
   );
-  const [booking] = (await house.ask("GET", "/v1/bookings?event=live")).items;
+  const [booking] = (await here.house.ask("GET", "/v1/bookings?event=live")).items;
   assert.deepEqual([booking.status, booking.seats.map(({ seat }) => seat)], ["confirmed", ["2-3", "2-4"]]);
   await leave(one);
   await leave(other);
@@ -56,7 +49,7 @@ test("seats that somebody else takes are no longer picked", async () => {
   const enter = await open(hall("lost", 5, 10));
   const page = await enter();
   await pickOnMap(page, "A-1", ["1-1", "1-2"]);
-  await house.book({ event: "lost", seats: [{ section: "A-1", ids: ["1-2"] }] });
+  await here.house.book({ event: "lost", seats: [{ section: "A-1", ids: ["1-2"] }] });
   await shows(page, "Just taken by someone else: A-1, row 1, seat 2. The rest is still picked.");
   await reads(page, ">>> [data-hold]", "Hold 1 for NT$3,000");
   await leave(page);
@@ -69,7 +62,7 @@ test("a refused pick says which seats are gone and offers others, and one of the
   // Somebody is faster, by as much as it takes the request to arrive.
   await page.setRequestInterception(true);
   page.on("request", async (request) => {
-    if (request.method() === "POST" && !taken) taken = await house.book({ event: "conflict", seats: [{ section: "A-1", ids: ["1-2"] }] });
+    if (request.method() === "POST" && !taken) taken = await here.house.book({ event: "conflict", seats: [{ section: "A-1", ids: ["1-2"] }] });
     await request.continue();
   });
   let taken = null;
@@ -131,7 +124,7 @@ test("a standing area, and a hold that is there again after a reload", async () 
 });
 
 test("an event that is not there, and one that is not on sale yet", async () => {
-  const missing = await visit(browser, `${house.url}/events/nothing`, { allow: ["status of 404"] });
+  const missing = await here.visit("/events/nothing", { allow: ["status of 404"] });
   await shows(missing, "This event is not here.");
   await leave(missing);
   const enter = await open(hall("soon", 5, 10, { sales: { opens_at: new Date(Date.now() + 3_000).toISOString() } }));

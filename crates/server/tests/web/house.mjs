@@ -101,3 +101,14 @@ class House {
 export function hall(id, rows, cols, more = {}) {
   return { id, name: "Summer Gala", currency: "TWD", sections: [{ name: "A", price: 300_000, subsections: [{ number: 1, rows, cols }] }], ...more };
 }
+
+/** The date that it is some days from now in Taipei, where the houses of the tests are. */
+export function dateInTaipei(days) {
+  return new Intl.DateTimeFormat("sv-SE", { timeZone: "Asia/Taipei", dateStyle: "short" }).format(Date.now() + days * 86_400_000);
+}
+
+/** A schedule with a small morning and a large, dearer afternoon. */
+export function museum(id, more = {}) {
+  const windows = [{ start: "09:00", end: "12:00", capacity: 2, price: 20_000 }, { start: "13:00", end: "17:00", capacity: 6, price: 25_000 }];
+  return { id, name: "Harbour Museum", timezone: "Asia/Taipei", currency: "TWD", windows, days: 40, ...more };
+}
