@@ -29,11 +29,8 @@ export async function visit(browser, url, { viewport = DESKTOP, scheme = "light"
   const page = await profile.newPage();
   page.setDefaultTimeout(PATIENCE_MS);
   await page.setViewport(viewport);
-  await page.emulateMediaFeatures([
-    { name: "prefers-color-scheme", value: scheme },
-    { name: "prefers-reduced-motion", value: motion },
-  ]);
-  await page.evaluateOnNewDocument((wanted) => localStorage.setItem("boxoffice.language", wanted), language);
+  await paint(page, scheme, motion);
+  await page.evaluateOnNewDocument((wanted) => location.protocol !== "about:" && localStorage.setItem("boxoffice.language", wanted), language);
   page.complaints = [];
   page.on("pageerror", (error) => page.complaints.push(error.message));
   page.on("console", (message) => {
@@ -47,6 +44,14 @@ export async function visit(browser, url, { viewport = DESKTOP, scheme = "light"
   });
   await page.goto(url, { waitUntil: "load" });
   return page;
+}
+
+/** The colours and the motion that the visitor wants. */
+export function paint(page, scheme, motion = "reduce") {
+  return page.emulateMediaFeatures([
+    { name: "prefers-color-scheme", value: scheme },
+    { name: "prefers-reduced-motion", value: motion },
+  ]);
 }
 
 /** Ends the visit; nothing may have gone wrong on the page. */
