@@ -13,7 +13,7 @@ import { mine, remember } from "./mine.js";
 import { takeMoved } from "./moved.js";
 import { qrPicture } from "./qr.js";
 import { seatListWords } from "./seat-words.js";
-import { statusBadge } from "./status-badge.js";
+import { statusBadge } from "./booking-status.js";
 import { ticketText } from "./ticket.js";
 import { t } from "./words.js";
 

@@ -2,6 +2,7 @@
 
 import { Refusal } from "./api.js";
 import { h, show } from "./dom.js";
+import { isOver } from "./booking-status.js";
 import { whyNot } from "./format.js";
 import { api, idInPath, title } from "./frame.js";
 import { BookingView } from "./booking-view.js";
@@ -36,7 +37,7 @@ async function load() {
     await view.take(booking);
     follow(api, `/v1/bookings/${booking.id}/stream`, {
       token,
-      ends: true,
+      isLast: isOver,
       signal: new AbortController().signal,
       onConnection: (connection) => view.badge.set(connection),
       onMessage: (_, message) => view.take(message),

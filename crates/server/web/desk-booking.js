@@ -4,7 +4,7 @@ import { h, show } from "./dom.js";
 import { countdown, dateTime, exactMoney, money, whyNot } from "./format.js";
 import { follow } from "./live.js";
 import { EXTEND_SECONDS, lines, longer } from "./hold.js";
-import { statusBadge } from "./status-badge.js";
+import { isOver, statusBadge } from "./booking-status.js";
 import { t } from "./words.js";
 import { exactTime } from "./desk-format.js";
 import { deedWords } from "./desk-words-of.js";
@@ -128,7 +128,7 @@ export function bookingView(desk, id, signal, { onClose, onChange }) {
     }
   };
   follow(api, `/v1/bookings/${id}/stream`, {
-    signal, ends: true,
+    signal, isLast: isOver,
     onMessage: (_event, data) => take(data),
     onRefusal: (refusal) => show(
       facts,

@@ -7,7 +7,7 @@ import { t } from "./words.js";
 import { BOOKING_ID, readTicket } from "./desk-codes.js";
 import { brief } from "./desk-words-of.js";
 import { bookingView } from "./desk-booking.js";
-import { statusBadge } from "./status-badge.js";
+import { statusBadge } from "./booking-status.js";
 
 /** @typedef {import("./desk-live.js").Desk} Desk */
 /** @typedef {import("./types.d.ts").Booking} Booking */

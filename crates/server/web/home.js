@@ -7,7 +7,7 @@ import { dateTime, money, whyNot } from "./format.js";
 import { api, title } from "./frame.js";
 import { mine } from "./mine.js";
 import { isOpen, stateOf } from "./slots.js";
-import { statusBadge } from "./status-badge.js";
+import { statusBadge } from "./booking-status.js";
 import { learn, t } from "./words.js";
 import { words } from "./home.words.js";
 

@@ -22,7 +22,7 @@ export async function openBrowser() {
 
 /**
  * A visitor with a profile of their own. Everything that goes wrong on their page is an error of the test, but for what `allow`
- * names: a script's error, a broken policy, a request to a host that is not in `hosts`.
+ * names: a script's error, a broken policy, a request to a host that is not in `hosts`. `language` is `null` for who has not chosen.
  */
 export async function visit(browser, url, { viewport = DESKTOP, scheme = "light", language = "en", motion = "reduce", allow = [], hosts = [] } = {}) {
   const profile = await browser.createBrowserContext();
@@ -30,7 +30,9 @@ export async function visit(browser, url, { viewport = DESKTOP, scheme = "light"
   page.setDefaultTimeout(PATIENCE_MS);
   await page.setViewport(viewport);
   await paint(page, scheme, motion);
-  await page.evaluateOnNewDocument((wanted) => location.protocol !== "about:" && localStorage.setItem("boxoffice.language", wanted), language);
+  await page.evaluateOnNewDocument((wanted) => {
+    if (wanted !== null && location.protocol !== "about:") localStorage.setItem("boxoffice.language", wanted);
+  }, language);
   page.complaints = [];
   page.on("pageerror", (error) => page.complaints.push(error.message));
   page.on("console", (message) => {

@@ -83,6 +83,11 @@ class House {
     return this.ask("POST", "/v1/bookings", { customer: "somebody-else", confirm: true, ...wanted });
   }
 
+  /** Takes a key away. */
+  async revoke(id) {
+    await fetch(`${this.url}/v1/keys/${id}`, { method: "DELETE", headers: { Authorization: `Bearer ${this.key}` } });
+  }
+
   async close() {
     await this.#stop();
     await rm(this.place, { recursive: true, force: true });
