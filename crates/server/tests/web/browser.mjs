@@ -70,6 +70,8 @@ export function shows(page, text) {
 /** Presses with the mouse, or on a phone with a finger, what is there or will be. */
 export async function press(page, selector) {
   const element = await page.waitForSelector(selector, { visible: true });
+  // Nobody presses what is behind something else: they scroll.
+  await element.evaluate((found) => found.scrollIntoView({ block: "center" }));
   await (page.viewport().hasTouch ? element.tap() : element.click());
 }
 

@@ -17,6 +17,13 @@ export async function openHouse(options = [], place = null) {
   return house;
 }
 
+/** The demo, with its arena, museum and bakery, and customers who come and go. */
+export async function openDemo() {
+  const house = new House([], null);
+  await house.open("127.0.0.1:0");
+  return house;
+}
+
 /** A house where every call needs a key; it has the admin's, and its own pages have a public one if they get one. */
 export async function openHouseWithKeys({ pagesKey = false } = {}) {
   const place = await emptyPlace();
@@ -42,13 +49,14 @@ async function run(...words) {
 class House {
   key = null;
 
+  /** Without a place it is the demo, which keeps nothing. */
   constructor(options, place) {
     this.options = options;
     this.place = place;
   }
 
   async open(listen) {
-    const words = ["serve", "--listen", listen, "--data", this.place, ...this.options];
+    const words = this.place === null ? ["demo", "--listen", listen] : ["serve", "--listen", listen, "--data", this.place, ...this.options];
     const server = spawn(BINARY, words, { env: { ...process.env, BOXOFFICE_LOG: "warn" }, stdio: ["ignore", "pipe", "inherit"] });
     this.server = server;
     this.url = await new Promise((found, failed) => {
@@ -90,7 +98,7 @@ class House {
 
   async close() {
     await this.#stop();
-    await rm(this.place, { recursive: true, force: true });
+    if (this.place !== null) await rm(this.place, { recursive: true, force: true });
   }
 
   async #stop() {
