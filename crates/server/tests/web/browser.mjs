@@ -114,7 +114,10 @@ export async function note(page, selector, text) {
   }, text);
 }
 
-export const noted = (page) => page.evaluate(() => globalThis.noted);
+export function noted(page) {
+  const late = (patience) => Promise.race([globalThis.noted, new Promise((_, give) => setTimeout(give, patience, new Error("it was not to be read")))]);
+  return page.evaluate(late, PATIENCE_MS);
+}
 
 /** When the next click happens, by the page's own clock; `clicked` tells it. */
 export function noteClick(page) {
