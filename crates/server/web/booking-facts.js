@@ -4,6 +4,7 @@ import { pickupWindow } from "./box-card.js";
 import { sameClock, zoneName } from "./dates.js";
 import { clock, day, money } from "./format.js";
 import { api } from "./frame.js";
+import { seatRows } from "./seat-words.js";
 import { language, t } from "./words.js";
 
 /** @typedef {import("./types.d.ts").Booking} Booking */
@@ -35,7 +36,7 @@ async function eventFacts(booking, id) {
   const starts = event?.starts_at ?? null;
   const when = starts === null ? null : new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "short" }).format(new Date(starts));
   const what = [
-    ...booking.seats.map(({ section, seat, price }) => ({ what: t("booking.seat", { section, seat }), price: money(price, booking.currency) })),
+    ...seatRows(booking.seats).map(({ what, price }) => ({ what, price: money(price, booking.currency) })),
     ...booking.areas.map((area) => ({ what: `${area.name} × ${area.quantity}`, price: money(area.price * area.quantity, booking.currency) })),
   ];
   return { name: event?.name ?? id, link: `/events/${id}`, what, when, zone: null, starts, ends: null };

@@ -12,13 +12,13 @@ import { LiveBadge } from "./live-badge.js";
 import { mine, remember } from "./mine.js";
 import { takeMoved } from "./moved.js";
 import { qrPicture } from "./qr.js";
+import { seatListWords } from "./seat-words.js";
+import { statusBadge } from "./booking-status.js";
 import { ticketText } from "./ticket.js";
 import { t } from "./words.js";
 
 /** @typedef {import("./types.d.ts").Booking} Booking */
 /** @typedef {import("./booking-facts.js").Facts} Facts */
-
-const LOOK = { on_hold: "warn", confirmed: "good", redeemed: "", cancelled: "bad", expired: "bad" };
 
 export class BookingView {
   /** @type {Booking | null} */
@@ -53,7 +53,7 @@ export class BookingView {
   #first(booking, facts) {
     title(facts.name);
     const known = mine().find((other) => other.id === booking.id);
-    if (known?.name === t("booking.title")) remember({ id: booking.id, hold_token: known.token }, facts.name);
+    if (known?.name === t("booking.title")) remember({ id: booking.id, hold_token: known.token, event: booking.event }, facts.name);
     const moved = takeMoved(booking.id);
     if (moved) this.#sayMoved(moved.from, (booking.slot ?? "").replace("T", " "), moved.difference, booking.currency);
   }
@@ -76,12 +76,11 @@ export class BookingView {
 
   /** @param {Booking} booking @param {Facts} facts */
   #body(booking, facts) {
-    const status = h("span", { class: `badge ${LOOK[booking.status]}`, "data-status-badge": booking.status }, t(`status.${booking.status}`));
     const units = facts.what.map((line) => h("li", { class: "spread" }, h("span", {}, line.what), h("span", { class: "number" }, line.price)));
     return h(
       "div",
       { class: "body stack" },
-      h("p", {}, status),
+      h("p", {}, statusBadge(booking.status)),
       facts.when !== null && h("p", { class: "when" }, facts.when, facts.zone !== null && h("span", { class: "faint small zone" }, facts.zone)),
       h("ul", { class: "units" }, units),
       h("p", { class: "spread sum" }, h("strong", {}, t("total")), h("strong", { class: "number" }, money(booking.total_price, booking.currency))),
@@ -126,7 +125,7 @@ export class BookingView {
     const best = { quantity: booking.seats.length, section: section === "" ? null : section };
     const moved = await this.#act(() => api.post(`/v1/bookings/${booking.id}/move`, { best_available: best }, { token: this.token }));
     if (!moved) return;
-    const [from, to] = [seatsInWords(booking), seatsInWords(moved)];
+    const [from, to] = [seatListWords(booking.seats), seatListWords(moved.seats)];
     if (from === to) this.#say("", t("booking.notMoved"));
     else this.#sayMoved(from, to, moved["price_difference"], moved.currency);
   }
@@ -197,9 +196,4 @@ function stub(booking) {
     h("p", {}, h("span", { class: "faint small" }, t("code")), h("br"), code),
     !used && h("p", { class: "faint small" }, t("booking.showCode")),
   );
-}
-
-/** @param {Booking} booking */
-function seatsInWords(booking) {
-  return booking.seats.map((seat) => t("booking.seat", { section: seat.section, seat: seat.seat })).join("; ");
 }

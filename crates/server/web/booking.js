@@ -2,6 +2,7 @@
 
 import { Refusal } from "./api.js";
 import { h, show } from "./dom.js";
+import { isOver } from "./booking-status.js";
 import { whyNot } from "./format.js";
 import { api, idInPath, title } from "./frame.js";
 import { BookingView } from "./booking-view.js";
@@ -22,7 +23,8 @@ load();
 function takeToken() {
   const token = new URLSearchParams(location.hash.slice(1)).get("token");
   if (token === null) return;
-  remember({ id, hold_token: token }, mine().find((known) => known.id === id)?.name ?? t("booking.title"));
+  const known = mine().find((other) => other.id === id);
+  remember({ id, hold_token: token, event: known?.event ?? null }, known?.name ?? t("booking.title"));
   history.replaceState(null, "", location.pathname + location.search);
 }
 
@@ -35,7 +37,7 @@ async function load() {
     await view.take(booking);
     follow(api, `/v1/bookings/${booking.id}/stream`, {
       token,
-      ends: true,
+      isLast: isOver,
       signal: new AbortController().signal,
       onConnection: (connection) => view.badge.set(connection),
       onMessage: (_, message) => view.take(message),

@@ -4,8 +4,8 @@ import { stepsToCome } from "./box-price.js";
 import { dateIn } from "./dates.js";
 import { h, show } from "./dom.js";
 import { clock, countdown, exactMoney, money } from "./format.js";
-import { QuantityStepper } from "./quantity-stepper.js";
 import { now } from "./server-clock.js";
+import { Stepper } from "./stepper.js";
 import { language, t } from "./words.js";
 
 /** @typedef {import("./types.d.ts").Box} Box */
@@ -30,7 +30,7 @@ export class BoxCard {
     this.steps = h("ol", { class: "steps", "aria-label": t("box.steps") });
     this.pickup = h("p", { class: "faint small pickup" });
     const again = () => this.#last && this.draw(this.#last.box, this.#last.offer);
-    this.stepper = new QuantityStepper({ label: t("box.quantity", { box: box.name }), most: 1, onChange: again });
+    this.stepper = new Stepper({ label: t("box.quantity", { box: box.name }), most: 1, onChange: again });
     this.button = h("button", { type: "button", class: "main", "data-act": "book",
       onclick: () => this.button.getAttribute("aria-disabled") !== "true" && onBook(box.id, this.stepper.value) });
     this.element = h(

@@ -1,4 +1,4 @@
-// Making elements without a framework, and saying things to screen readers.
+// Making elements without a framework, and minding how people use them.
 
 /**
  * @typedef {Node | string | number | null | undefined | false} Child
@@ -56,6 +56,11 @@ function nodes(children) {
 /** Puts these children in place of the old ones. @param {Element | ShadowRoot} element @param {...(Child | Child[])} children */
 export function show(element, ...children) {
   element.replaceChildren(...nodes(children));
+}
+
+/** Whether this reader asked for less motion. */
+export function wantsCalm() {
+  return matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
 
 /** @type {HTMLElement | null} */

@@ -1,7 +1,7 @@
 // "The best N together": how many, where, and whether they must sit side by side. The server chooses.
 
 import { h, show } from "./dom.js";
-import { stepper } from "./stepper.js";
+import { Stepper } from "./stepper.js";
 import { t } from "./words.js";
 
 /** @typedef {import("./hall.js").Hall} Hall */
@@ -25,7 +25,7 @@ export class Best {
   constructor(hall, most, find) {
     this.#most = most;
     this.#quantity = Math.min(QUANTITY_FIRST, most);
-    this.#many = stepper(t("event.bestHow"), { least: 1, value: this.#quantity, changed: (value) => {
+    this.#many = new Stepper({ label: t("event.bestHow"), value: this.#quantity, onChange: (value) => {
       this.#quantity = value;
       this.#draw();
     } });

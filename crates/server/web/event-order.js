@@ -46,7 +46,7 @@ export class Order {
   refresh(choice, { open, asking }) {
     const lines = [
       ...choice.sortedSeats.map(({ index, section, row, col, price }) =>
-        this.#line(t("event.oneSeat", { section, row, seat: col }), price, () => this.#calls.seat(index))),
+        this.#line(t("seats", { section, row, seats: col, n: 1 }), price, () => this.#calls.seat(index))),
       ...[...choice.areas].map(([name, quantity]) =>
         this.#line(`${name} × ${quantity}`, (this.#hall.area(name)?.price ?? 0) * quantity, () => this.#calls.area(name))),
     ];

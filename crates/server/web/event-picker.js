@@ -1,7 +1,7 @@
 // One event, opened: the parts of the picker, and what goes between them.
 
 import { Choice, bySection } from "./choice.js";
-import { announce, h, show } from "./dom.js";
+import { announce, h, show, wantsCalm } from "./dom.js";
 import { Best } from "./event-best.js";
 import { Order } from "./event-order.js";
 import { Places } from "./event-places.js";
@@ -10,11 +10,13 @@ import { Sales } from "./event-sales.js";
 import { dateTime, money, whyNot } from "./format.js";
 import { legend } from "./hall-legend.js";
 import "./hall-map.js";
-import { seatListWords, seatWords } from "./hall-words.js";
+import { seatWords } from "./hall-words.js";
 import { FREE, Hall } from "./hall.js";
 import "./hold.js";
+import { LiveBadge } from "./live-badge.js";
 import { follow } from "./live.js";
 import { customer, mine, remember, tokenOf } from "./mine.js";
+import { seatListWords } from "./seat-words.js";
 import { t } from "./words.js";
 
 /** @typedef {import("./api.js").Api} Api */
@@ -50,8 +52,7 @@ export class Picker {
   #yours = new Set();
   #side = h("div", { class: "side" });
   #badge = h("span", { class: "badge" });
-  #dot = h("span", { class: "dot" });
-  #line = h("span", {}, t("loading"));
+  #connection = new LiveBadge();
 
   /** @param {HTMLElement} host @param {HTMLElement} frame @param {Api} api @param {EventShown} event */
   constructor(host, frame, api, event) {
@@ -102,7 +103,7 @@ export class Picker {
         h("p", { class: "row" },
           starts_at !== null && h("span", { class: "faint" }, dateTime(starts_at)),
           this.#badge,
-          h("span", { class: "row line small faint", "data-connection": true }, this.#dot, this.#line))),
+          this.#connection.element)),
       this.#sales.element,
       h("div", { class: "room" },
         h("section", { class: "hall", "aria-label": t("event.tools") }, this.map, seated && legend()),
@@ -115,7 +116,7 @@ export class Picker {
   #follow() {
     follow(this.#api, `/v1/events/${encodeURIComponent(this.#event.id)}/stream`, {
       signal: this.#stop.signal,
-      onConnection: (connection) => this.#connection(connection),
+      onConnection: (connection) => this.#connection.set(connection),
       onRefusal: (refusal) => this.#order.say("bad", whyNot(refusal)),
       onMessage: (kind, data) => {
         if (kind === "snapshot") this.#hall.takeSnapshot(data);
@@ -125,12 +126,6 @@ export class Picker {
         this.#refreshSoon();
       },
     });
-  }
-
-  /** @param {import("./live.js").Connection} connection */
-  #connection(connection) {
-    this.#dot.classList.toggle("live", connection === "live");
-    this.#line.textContent = t(connection === "live" ? "live" : "reconnecting");
   }
 
   /** A crowd buys faster than anybody reads: the words follow once a frame. */
@@ -201,7 +196,7 @@ export class Picker {
 
   /** @param {Block} block */
   #enter(block) {
-    this.map.scrollIntoView({ block: "nearest", behavior: "smooth" });
+    this.map.scrollIntoView({ block: "nearest", behavior: wantsCalm() ? "auto" : "smooth" });
     this.map.enter(block);
   }
 

@@ -4,7 +4,7 @@ import { h, show } from "./dom.js";
 import { money } from "./format.js";
 import { leftWords } from "./hall-words.js";
 import { left } from "./hall.js";
-import { stepper } from "./stepper.js";
+import { Stepper } from "./stepper.js";
 import { t } from "./words.js";
 
 /** @typedef {import("./hall.js").Hall} Hall */
@@ -17,7 +17,7 @@ export class Places {
   #blocks = new Map();
   /** @type {{blocks: Block[], line: HTMLElement, price: string}[]} */
   #sections = [];
-  /** @type {Map<string, {line: HTMLElement, price: string, stepper: import("./stepper.js").Stepper}>} */
+  /** @type {Map<string, {line: HTMLElement, price: string, stepper: Stepper}>} */
   #areas = new Map();
 
   /** @param {Hall} hall @param {string} currency @param {{enter: (block: Block) => void, area: (name: string, quantity: number) => void}} calls */
@@ -32,7 +32,7 @@ export class Places {
         h("div", { class: "blocks" }, blocks.map((block) => this.#button(block, calls.enter))));
     });
     const areas = hall.areas.map(({ address, price }) => {
-      const many = stepper(t("event.howMany", { name: address }), { least: 0, value: 0, changed: (value) => calls.area(address, value) });
+      const many = new Stepper({ label: t("event.howMany", { name: address }), least: 0, onChange: (value) => calls.area(address, value) });
       many.element.dataset["area"] = address;
       const line = h("span", { class: "faint small number" });
       this.#areas.set(address, { line, price: money(price, currency), stepper: many });

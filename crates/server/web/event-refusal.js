@@ -2,7 +2,8 @@
 
 import { Refusal } from "./api.js";
 import { money, whyNot } from "./format.js";
-import { offerLetter, seatListWords } from "./hall-words.js";
+import { offerLetter } from "./hall-words.js";
+import { seatListWords } from "./seat-words.js";
 import { t } from "./words.js";
 
 /** @typedef {{seats: {section: string, seat: string}[], adjacent: boolean, total_price: number}} Alternative */

@@ -37,6 +37,7 @@ function paint(wanted) {
 
 class PageHeader extends HTMLElement {
   connectedCallback() {
+    this.setAttribute("role", "banner");
     const link = (/** @type {string} */ path, /** @type {string} */ words) =>
       h("a", { href: path, "aria-current": location.pathname === path ? "page" : null }, words);
     const colours = h("button", { class: "plain", type: "button", onclick: () => turn() });
@@ -59,7 +60,7 @@ class PageHeader extends HTMLElement {
       h(
         "div",
         { class: "bar" },
-        h("a", { class: "brand", href: "/" }, h("img", { src: "/web/icon.svg", alt: "" }), "Boxoffice"),
+        h("a", { class: "brand", href: "/" }, h("img", { src: "/web/icon.svg", alt: "" }), h("span", {}, "Boxoffice")),
         h("nav", { "aria-label": "Boxoffice" }, link("/", t("onSale")), link("/desk", t("desk")), link("/docs", t("docs"))),
         h(
           "div",
@@ -74,6 +75,7 @@ class PageHeader extends HTMLElement {
 
 class PageFooter extends HTMLElement {
   connectedCallback() {
+    this.setAttribute("role", "contentinfo");
     show(this, h("div", { class: "bar" }, h("span", {}, `Boxoffice · ${t("footer")}`)));
   }
 }

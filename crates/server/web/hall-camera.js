@@ -1,5 +1,7 @@
 // What part of the hall is looked at, how near, and from which side.
 
+import { wantsCalm } from "./dom.js";
+
 /** @typedef {import("./hall-layout.js").Bounds} Bounds */
 /** @typedef {{x: number, y: number, scale: number, turn: number}} View the middle, pixels for one seat, and the angle that is upright */
 
@@ -92,7 +94,7 @@ export class Camera {
   /** At once for those who asked for less motion. @param {View} view */
   glideTo(view) {
     const to = this.#bounded(view);
-    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const calm = wantsCalm();
     this.#glide = calm ? null : { from: this.view, to, start: performance.now() };
     if (calm) this.view = to;
   }

@@ -33,6 +33,8 @@ export class HallMap extends HTMLElement {
   #density = 1;
   #waiting = 0;
   #marked = false;
+  /** Where somebody wants to go as soon as its seats are known. @type {Block | null} */
+  #entering = null;
   /** @type {AbortController | null} */
   #watching = null;
   /** @type {{hall: Hall, currency: string, places: Place[], camera: Camera, painter: Painter, cursor: SeatCursor, choices: Choices} | null} */
@@ -99,6 +101,10 @@ export class HallMap extends HTMLElement {
     else this.#open.painter = this.#painter(this.#open.hall);
     this.#open.cursor.refresh();
     this.redraw();
+    if (this.#entering && this.#open.hall.seatsKnown) {
+      this.#open.cursor.enter(this.#entering);
+      this.#entering = null;
+    }
   }
 
   /** @param {Partial<import("./hall-paint.js").Marks>} marks */
@@ -132,9 +138,9 @@ export class HallMap extends HTMLElement {
 
   /** The keyboard's way in: the first free seat of it gets the focus. @param {Block} block */
   enter(block) {
-    if (!this.#open?.hall.seatsKnown) return;
     this.showBlock(block);
-    this.#open.cursor.enter(block);
+    if (this.#open?.hall.seatsKnown) this.#open.cursor.enter(block);
+    else this.#entering = block;
   }
 
   /** @param {Place} place @param {number} along @param {number} back @param {number} scale */

@@ -22,31 +22,6 @@ export function leftWords(free) {
   return free > 0 ? t("event.left", { n: free }) : t("event.none");
 }
 
-/** "A-1, row 3, seats 7–9", a part for each row. @param {{section: string, seat: string}[]} seats */
-export function seatListWords(seats) {
-  /** @type {Map<string, {section: string, row: string, numbers: number[]}>} */
-  const rows = new Map();
-  for (const { section, seat } of seats) {
-    const [row = "", number = ""] = seat.split("-");
-    const line = rows.get(`${section} ${row}`) ?? { section, row, numbers: [] };
-    line.numbers.push(Number(number));
-    rows.set(`${section} ${row}`, line);
-  }
-  return [...rows.values()].map(({ section, row, numbers }) => t("event.rowSeats", { section, row, seats: ranges(numbers), n: numbers.length })).join("; ");
-}
-
-/** "5–7, 9". @param {number[]} numbers in order */
-function ranges(numbers) {
-  /** @type {[number, number][]} */
-  const runs = [];
-  for (const number of numbers) {
-    const last = runs.at(-1);
-    if (last && last[1] + 1 === number) last[1] = number;
-    else runs.push([number, number]);
-  }
-  return runs.map(([first, end]) => (first === end ? `${first}` : `${first}–${end}`)).join(", ");
-}
-
 /** From the end of the alphabet: sections have the beginning. @param {number} place */
 export function offerLetter(place) {
   return String.fromCharCode("X".charCodeAt(0) + place);

@@ -3,12 +3,13 @@
 import { Refusal } from "./api.js";
 import { announce, h, show } from "./dom.js";
 import { countdown, money, whyNot } from "./format.js";
+import { seatRows } from "./seat-words.js";
 import { t } from "./words.js";
 
 /** @typedef {import("./types.d.ts").Booking} Booking */
 /** @typedef {import("./api.js").Api} Api */
 
-const EXTEND_SECONDS = 300;
+export const EXTEND_SECONDS = 300;
 /** Asked again until the server, whose clock decides, has ended the hold too. */
 const ASK_AGAIN_MS = 250;
 
@@ -91,7 +92,7 @@ export class HoldPanel extends HTMLElement {
       "div",
       { class: "row" },
       h("button", { class: "main", type: "button", "data-act": "confirm", onclick: () => this.#act("confirm", { payment_reference: null }) }, pay),
-      !this.#limited && h("button", { type: "button", "data-act": "extend", onclick: () => this.#act("extend", { seconds: EXTEND_SECONDS }) }, t("hold.extend")),
+      !this.#limited && h("button", { type: "button", "data-act": "extend", onclick: () => this.#act("extend", { seconds: longer(this.#endsAt) }) }, t("hold.extend")),
       h("button", { class: "danger", type: "button", "data-act": "cancel", onclick: () => this.#act("cancel", {}) }, t("hold.cancel")),
     );
   }
@@ -178,9 +179,14 @@ export class HoldPanel extends HTMLElement {
   }
 }
 
-/** What was taken, a line for each kind. @param {Booking} booking @param {string | null} [box] what people call the box */
+/** What to ask for so that a hold lasts that much longer than it would: the API counts from now. @param {number} endsAt of `performance.now()` */
+export function longer(endsAt) {
+  return Math.max(0, Math.ceil((endsAt - performance.now()) / 1000)) + EXTEND_SECONDS;
+}
+
+/** What was taken, a line for each row of seats, area, slot or box. @param {Booking} booking @param {string | null} [box] what people call the box */
 export function lines(booking, box = null) {
-  const lines = booking.seats.map((seat) => ({ what: `${seat.section} · ${seat.seat}`, price: money(seat.price, booking.currency) }));
+  const lines = seatRows(booking.seats).map(({ what, price }) => ({ what, price: money(price, booking.currency) }));
   lines.push(...booking.areas.map((area) => ({ what: `${area.name} × ${area.quantity}`, price: money(area.price * area.quantity, booking.currency) })));
   const price = money(booking.total_price, booking.currency);
   if (booking.slot !== null) lines.push({ what: `${booking.slot.replace("T", " ")} · ${t("unit.places", { n: booking.quantity })}`, price });

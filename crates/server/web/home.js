@@ -7,6 +7,7 @@ import { dateTime, money, whyNot } from "./format.js";
 import { api, title } from "./frame.js";
 import { mine } from "./mine.js";
 import { isOpen, stateOf } from "./slots.js";
+import { statusBadge } from "./booking-status.js";
 import { learn, t } from "./words.js";
 import { words } from "./home.words.js";
 
@@ -18,7 +19,6 @@ import { words } from "./home.words.js";
 
 /** Each costs a request. */
 const OWN_SHOWN = 6;
-const STATUS_LOOK = { on_hold: "warn", confirmed: "good", redeemed: "", cancelled: "bad", expired: "bad" };
 
 learn(words);
 title(t("home.title"));
@@ -61,10 +61,7 @@ function own() {
 function ownRow(known) {
   const badge = h("span", { class: "badge" }, "…");
   api.get(`/v1/bookings/${known.id}`, { token: known.token }).then(
-    (/** @type {Booking} */ booking) => {
-      badge.className = `badge ${STATUS_LOOK[booking.status]}`;
-      badge.textContent = t(`status.${booking.status}`);
-    },
+    (/** @type {Booking} */ booking) => badge.replaceWith(statusBadge(booking.status)),
     () => (badge.hidden = true),
   );
   return h("li", { "data-mine": known.id }, h("a", { href: `/bookings/${known.id}` }, h("span", {}, known.name), badge));

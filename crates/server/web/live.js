@@ -20,12 +20,13 @@ const SILENCE_MS_MAX = 40_000;
  *   onRefusal?: (refusal: Refusal) => void,
  *   token?: string | null,
  *   signal: AbortSignal,
- *   ends?: boolean,
- * }} options `ends`: the server closes this stream when nothing more can come.
+ *   isLast?: (data: any) => boolean,
+ * }} options `isLast`: after such a message the server closes the stream, and nothing more can come. Any other end is a server that goes away.
  */
-export async function follow(api, path, { onMessage, onConnection, onRefusal, token, signal, ends = false }) {
+export async function follow(api, path, { onMessage, onConnection, onRefusal, token, signal, isLast }) {
   /** @type {string | null} */
   let last = null;
+  let ended = false;
   for (let failures = 0; !signal.aborted; failures += 1) {
     const line = new AbortController();
     const hangUp = () => line.abort();
@@ -48,9 +49,11 @@ export async function follow(api, path, { onMessage, onConnection, onRefusal, to
         })) {
           failures = 0;
           if (message.id !== null) last = message.id;
-          onMessage(message.event, JSON.parse(message.data));
+          const data = JSON.parse(message.data);
+          onMessage(message.event, data);
+          ended = isLast?.(data) ?? false;
         }
-        if (ends) {
+        if (ended) {
           onConnection?.("ended");
           return;
         }

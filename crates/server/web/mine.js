@@ -1,6 +1,6 @@
 // The bookings this browser made: their hold tokens are what lets it act on them.
 
-/** @typedef {{id: string, token: string | null, name: string, event?: string | null}} Mine */
+/** @typedef {{id: string, token: string | null, name: string, event: string | null}} Mine */
 
 const BOOKINGS = "boxoffice.bookings";
 const CUSTOMER = "boxoffice.customer";

@@ -1,6 +1,5 @@
 // `/schedules/{id}`: a calendar, the times of a day, and booking one. With `?move={booking}` that booking is moved instead.
 
-import { Refusal } from "./api.js";
 import { addDays, dateIn, monthOf, sameClock, zoneName } from "./dates.js";
 import { announce, h, show } from "./dom.js";
 import { dateTime, day, whyNot } from "./format.js";
@@ -9,6 +8,7 @@ import { LiveBadge } from "./live-badge.js";
 import { follow } from "./live.js";
 import { tokenOf } from "./mine.js";
 import { MonthCalendar } from "./month-calendar.js";
+import { notShown } from "./not-shown.js";
 import { now, setClock } from "./server-clock.js";
 import { SlotChoice } from "./slot-choice.js";
 import { Slots } from "./slots.js";
@@ -34,9 +34,7 @@ async function load() {
     const move = asked.get("move");
     await page(schedule, move === null ? null : await movedBooking(schedule, move));
   } catch (error) {
-    const missing = error instanceof Refusal && error.status === 404;
-    show(main, h("p", { class: "note bad", role: "alert" }, missing ? t("notFound") : whyNot(error)),
-      missing ? h("a", { class: "button", href: "/" }, t("onSale")) : h("button", { type: "button", onclick: load }, t("tryAgain")));
+    show(main, notShown(error, load));
   }
 }
 

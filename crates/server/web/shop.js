@@ -1,16 +1,16 @@
 // `/shops/{id}`: boxes to pick up, with prices that fall while one looks.
 
-import { Refusal } from "./api.js";
 import { BoxCard } from "./box-card.js";
 import { boxAt } from "./box-price.js";
 import { sameClock, zoneName } from "./dates.js";
 import { announce, h, show } from "./dom.js";
-import { money, whyNot } from "./format.js";
+import { money } from "./format.js";
 import { api, idInPath, title } from "./frame.js";
 import { HoldPlace } from "./hold-place.js";
 import { LiveBadge } from "./live-badge.js";
 import { follow } from "./live.js";
 import { customer } from "./mine.js";
+import { notShown } from "./not-shown.js";
 import { RefusalNote } from "./refusal-note.js";
 import { now, setClock } from "./server-clock.js";
 import { language, learn, t } from "./words.js";
@@ -30,9 +30,7 @@ async function load() {
     const [shop] = await Promise.all([api.get(`/v1/shops/${encodeURIComponent(id)}`), setClock(api)]);
     page(shop);
   } catch (error) {
-    const missing = error instanceof Refusal && error.status === 404;
-    show(main, h("p", { class: "note bad", role: "alert" }, missing ? t("notFound") : whyNot(error)),
-      missing ? h("a", { class: "button", href: "/" }, t("onSale")) : h("button", { type: "button", onclick: load }, t("tryAgain")));
+    show(main, notShown(error, load));
   }
 }
 

@@ -1,15 +1,15 @@
 // The times of the chosen day: how many places, which slot, and what came of it.
 
 import { Refusal } from "./api.js";
-import { announce, h, show } from "./dom.js";
+import { announce, h, show, wantsCalm } from "./dom.js";
 import { day } from "./format.js";
 import { api } from "./frame.js";
 import { HoldPlace } from "./hold-place.js";
 import { customer, tokenOf } from "./mine.js";
 import { keepMoved } from "./moved.js";
-import { QuantityStepper } from "./quantity-stepper.js";
 import { RefusalNote } from "./refusal-note.js";
 import { SlotCard } from "./slot-card.js";
+import { Stepper } from "./stepper.js";
 import { t } from "./words.js";
 
 /** @typedef {import("./types.d.ts").Booking} Booking */
@@ -33,7 +33,7 @@ export class SlotChoice {
     this.note = new RefusalNote();
     this.hold = new HoldPlace({ onChange: () => this.draw() });
     const most = schedule.rules.max_units_per_booking;
-    this.stepper = new QuantityStepper({ label: t("schedule.quantity"), most, onChange: () => this.draw() });
+    this.stepper = new Stepper({ label: t("schedule.quantity"), most, onChange: () => this.draw() });
     const plain = { rows: "2", autocomplete: "off", spellcheck: "false" };
     this.tickets = h("textarea", { id: "tickets", ...plain, "aria-describedby": "tickets-help", oninput: () => this.draw() });
     this.heading = h("h2", { id: "day" }, t("schedule.choose"));
@@ -73,8 +73,7 @@ export class SlotChoice {
   /** On a narrow page the times are below the calendar. */
   comeIntoView() {
     if (this.heading.getBoundingClientRect().top < innerHeight * 0.6) return;
-    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    this.heading.scrollIntoView({ block: "start", behavior: still ? "auto" : "smooth" });
+    this.heading.scrollIntoView({ block: "start", behavior: wantsCalm() ? "auto" : "smooth" });
   }
 
   draw() {

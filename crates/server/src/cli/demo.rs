@@ -39,9 +39,9 @@ pub(super) struct Options {
     log_format: LogFormat,
 }
 
-/// Name, price, subsections, rows and seats in a row: 20,000 seats in all.
+/// Name, price, subsections, rows and seats in a row: 20,000 seats in all. Prices here are hundredths of a dollar.
 const SECTIONS: [(&str, u32, u32, u32, u32); 3] =
-    [("Floor", 6_800, 4, 20, 25), ("Lower", 4_200, 8, 25, 30), ("Upper", 1_800, 12, 25, 40)];
+    [("Floor", 680_000, 4, 20, 25), ("Lower", 420_000, 8, 25, 30), ("Upper", 180_000, 12, 25, 40)];
 /// Of a hundred seats, those that are taken when the demo begins.
 const TAKEN_PERCENT: u32 = 70;
 /// Of a hundred bookings, those that are still on hold.
@@ -50,10 +50,10 @@ const HELD_PERCENT: u32 = 12;
 const BUSY_SLOTS: usize = 63;
 const PLACES_PER_SLOT: u32 = 200;
 const BOXES: [(&str, &str, u32, u32); 4] = [
-    ("morning-bread", "Yesterday's bread", 20, 180),
-    ("lunch-box", "Lunch that was not eaten", 12, 240),
-    ("evening-box", "Evening surprise", 30, 300),
-    ("cake-box", "Cake of the day", 8, 420),
+    ("morning-bread", "Yesterday's bread", 20, 18_000),
+    ("lunch-box", "Lunch that was not eaten", 12, 24_000),
+    ("evening-box", "Evening surprise", 30, 30_000),
+    ("cake-box", "Cake of the day", 8, 42_000),
 ];
 /// Between two customers.
 const LIFE_EVERY: Duration = Duration::from_millis(350);
@@ -170,7 +170,7 @@ async fn fill_arena(house: &House) -> Result<(), Failure> {
 }
 
 async fn fill_museum(house: &House) -> Result<Vec<String>, Failure> {
-    let window = |start: &str, end: &str| json!({ "start": start, "end": end, "capacity": PLACES_PER_SLOT, "price": 350 });
+    let window = |start: &str, end: &str| json!({ "start": start, "end": end, "capacity": PLACES_PER_SLOT, "price": 35_000 });
     let museum = json!({
         "id": "museum", "name": "Museum of the harbour", "timezone": "Asia/Taipei", "currency": "TWD", "days": 90,
         "windows": [window("09:00", "12:00"), window("12:00", "15:00"), window("15:00", "18:00")],

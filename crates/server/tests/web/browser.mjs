@@ -1,8 +1,9 @@
-// A real Chromium, and what the tests do with it.
+// A real Chromium, and what the tests do with it. Selectors that begin with `>>>` also look into shadow roots.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import jsQR from "jsqr";
 import puppeteer from "puppeteer-core";
 
 const PROGRAMS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
@@ -19,21 +20,40 @@ export async function openBrowser() {
   return puppeteer.launch({ executablePath, args: ["--no-sandbox", "--lang=en-US", "--disable-dev-shm-usage"] });
 }
 
-/** A visitor with a profile of their own. Everything that goes wrong on their page is an error of the test. */
-export async function visit(browser, url, { viewport = DESKTOP, scheme = "light", allow = [] } = {}) {
+/**
+ * A visitor with a profile of their own. Everything that goes wrong on their page is an error of the test, but for what `allow`
+ * names: a script's error, a broken policy, a request to a host that is not in `hosts`. `language` is `null` for who has not chosen.
+ */
+export async function visit(browser, url, { viewport = DESKTOP, scheme = "light", language = "en", motion = "reduce", allow = [], hosts = [] } = {}) {
   const profile = await browser.createBrowserContext();
   const page = await profile.newPage();
   page.setDefaultTimeout(PATIENCE_MS);
   await page.setViewport(viewport);
-  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+  await paint(page, scheme, motion);
+  await page.evaluateOnNewDocument((wanted) => {
+    if (wanted !== null && location.protocol !== "about:") localStorage.setItem("boxoffice.language", wanted);
+  }, language);
   page.complaints = [];
   page.on("pageerror", (error) => page.complaints.push(error.message));
   page.on("console", (message) => {
     const text = message.text();
     if (message.type() === "error" && !allow.some((known) => text.includes(known))) page.complaints.push(text);
   });
+  const known = [new URL(url).host, ...hosts];
+  page.on("request", (request) => {
+    const { protocol, host } = new URL(request.url());
+    if (protocol.startsWith("http") && !known.includes(host)) page.complaints.push(`asked ${request.url()}`);
+  });
   await page.goto(url, { waitUntil: "load" });
   return page;
+}
+
+/** The colours and the motion that the visitor wants. */
+export function paint(page, scheme, motion = "reduce") {
+  return page.emulateMediaFeatures([
+    { name: "prefers-color-scheme", value: scheme },
+    { name: "prefers-reduced-motion", value: motion },
+  ]);
 }
 
 /** Ends the visit; nothing may have gone wrong on the page. */
@@ -42,23 +62,93 @@ export async function leave(page) {
   await page.browserContext().close();
 }
 
-/** Waits until the page shows this text somewhere, shadow roots included. */
-export function shows(page, text, { timeout = PATIENCE_MS } = {}) {
-  return page.waitForFunction(
-    (wanted) => {
-      const read = (root) => [...root.querySelectorAll("*")].some((element) => element.shadowRoot && read(element.shadowRoot)) || (root.body ?? root.host ?? root).innerText?.includes(wanted) || (root instanceof ShadowRoot && [...root.children].some((child) => child.innerText?.includes(wanted)));
-      return read(document);
-    },
-    { timeout, polling: 50 },
-    text,
-  );
+/** Waits until the page shows this text somewhere. */
+export function shows(page, text) {
+  return page.waitForSelector(`text/${text}`, { visible: true });
 }
+
+/** Presses with the mouse, or on a phone with a finger, what is there or will be. */
+export async function press(page, selector) {
+  const element = await page.waitForSelector(selector, { visible: true });
+  // Nobody presses what is behind something else: they scroll.
+  await element.evaluate((found) => found.scrollIntoView({ block: "center" }));
+  await (page.viewport().hasTouch ? element.tap() : element.click());
+}
+
+/** Types into a field, in place of what is there. */
+export async function fill(page, selector, text) {
+  const field = await page.waitForSelector(selector, { visible: true });
+  await field.evaluate((found) => (found.value = ""));
+  await field.type(text);
+}
+
+/** What people read there. */
+export async function read(page, selector) {
+  const element = await page.waitForSelector(selector);
+  return element.evaluate((found) => found.innerText.replace(/\s+/g, " ").trim());
+}
+
+/** Waits until people read this there. */
+export async function reads(page, selector, text) {
+  const element = await page.waitForSelector(selector);
+  const found = page.waitForFunction((seen, wanted) => seen.innerText.replace(/\s+/g, " ").includes(wanted), {}, element, text);
+  await found.catch(async (error) => {
+    throw new Error(`"${text}" was not to be read, but "${await read(page, selector)}"`, { cause: error });
+  });
+}
+
+/** From now on the page notes, by its own clock, when `selector` first reads `text`; `noted` waits for that. */
+export async function note(page, selector, text) {
+  const element = await page.waitForSelector(selector);
+  await element.evaluate((found, wanted) => {
+    globalThis.noted = new Promise((done) => {
+      const look = () => {
+        if (!found.innerText.includes(wanted)) return;
+        watcher.disconnect();
+        done(Date.now());
+      };
+      const watcher = new MutationObserver(look);
+      watcher.observe(found, { subtree: true, childList: true, characterData: true, attributes: true });
+      look();
+    });
+  }, text);
+}
+
+export function noted(page) {
+  const late = (patience) => Promise.race([globalThis.noted, new Promise((_, give) => setTimeout(give, patience, new Error("it was not to be read")))]);
+  return page.evaluate(late, PATIENCE_MS);
+}
+
+/** When the next click happens, by the page's own clock; `clicked` tells it. */
+export function noteClick(page) {
+  return page.evaluate(() => addEventListener("click", () => (globalThis.clicked = Date.now()), { capture: true, once: true }));
+}
+
+export const clicked = (page) => page.evaluate(() => globalThis.clicked);
 
 /** Serious and critical findings of axe-core on the page as it is now. */
 export async function findings(page) {
+  const before = page.complaints.length;
   await page.evaluate(AXE);
-  const { violations } = await page.evaluate(() => globalThis.axe.run());
+  const { violations } = await page.evaluate(() => globalThis.axe.run({ resultTypes: ["violations"] }));
+  // It puts a style of its own into the page, which the page's policy forbids.
+  page.complaints = page.complaints.filter((text, index) => index < before || !text.includes("style-src"));
   return violations
     .filter((violation) => violation.impact === "serious" || violation.impact === "critical")
     .map((violation) => `${violation.id}: ${violation.help}: ${violation.nodes.map((node) => node.target.join(" ")).slice(0, 5).join(", ")}`);
+}
+
+/** What somebody else's reader sees in the picture of a QR code, as it is on the screen. */
+export async function readQr(page, selector) {
+  const element = await page.waitForSelector(selector, { visible: true });
+  const picture = await element.screenshot({ encoding: "base64" });
+  const { data, width, height } = await page.evaluate(async (png) => {
+    const image = new Image();
+    image.src = `data:image/png;base64,${png}`;
+    await image.decode();
+    const context = new OffscreenCanvas(image.width, image.height).getContext("2d");
+    context.drawImage(image, 0, 0);
+    return { data: [...context.getImageData(0, 0, image.width, image.height).data], width: image.width, height: image.height };
+  }, picture);
+  return jsQR(Uint8ClampedArray.from(data), width, height)?.data;
 }

@@ -1,0 +1,135 @@
+// The desk: the door, bookings, holds and house seats.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { fill, leave, press, read, reads, shows } from "./browser.mjs";
+import { opened } from "./fixture.mjs";
+import { hold, LEFT, pickOnMap } from "./hall.mjs";
+import { dateInTaipei, hall, museum } from "./house.mjs";
+
+const here = opened();
+const REFUSED = ["status of 409", "status of 404"];
+
+/** What the door says to this. */
+async function redeem(page, text) {
+  await fill(page, "[data-code]", text);
+  await page.keyboard.press("Enter");
+  const result = await page.waitForSelector('[data-result]:not([data-result="busy"], [data-result=""])');
+  const said = await result.evaluate((place) => place.dataset.result);
+  await result.evaluate((place) => (place.dataset.result = ""));
+  return said;
+}
+
+test("the door admits the right code once, and says of every other what is wrong with it", async () => {
+  const { house } = here;
+  await house.ask("POST", "/v1/events", hall("door", 5, 10));
+  await house.ask("POST", "/v1/schedules", museum("other"));
+  const book = (more) => house.book({ event: "door", best_available: { quantity: 2 }, ...more });
+  const [paid, scanned, unpaid] = [await book({}), await book({}), await book({ confirm: false })];
+  const elsewhere = await house.book({ schedule: "other", slot: `${dateInTaipei(2)}T09:00`, quantity: 1 });
+  const page = await here.visit("/desk?event=door&tab=door", { allow: REFUSED });
+  await reads(page, ".door", "3 codes");
+  const late = await book({});
+  const link = ({ id }, code) => `https://tickets.example/bookings/${id}?code=${code}`;
+  const table = [
+    ["as it is printed", paid.redeem_code, "admitted"],
+    ["a second time", paid.redeem_code, "used"],
+    ["a code that nobody has", "ZZZZZZ", "unknown"],
+    ["no code at all", "good evening", "rubbish"],
+    ["not paid yet", unpaid.redeem_code, "unpaid"],
+    ["of another house", link(elsewhere, elsewhere.redeem_code), "elsewhere"],
+    ["a ticket with another's code", link(scanned, paid.redeem_code), "code"],
+    ["scanned from a ticket", link(scanned, scanned.redeem_code), "admitted"],
+    ["typed as people type, of a booking made since", ` ${late.redeem_code.slice(0, 3)} ${late.redeem_code.slice(3).toLowerCase()}`, "admitted"],
+  ];
+  for (const [what, typed, said] of table) assert.equal(await redeem(page, typed), said, what);
+  assert.equal(await read(page, "[data-admitted]"), "6 let in here");
+  assert.equal((await house.ask("GET", `/v1/bookings/${paid.id}`)).status, "redeemed");
+
+  await page.goto(`${house.url}/desk?schedule=other&tab=door`);
+  assert.equal(await redeem(page, elsewhere.redeem_code), "date");
+  await leave(page);
+});
+
+test("a buyer's hold is seen, confirmed and found again at the desk", async () => {
+  await here.house.ask("POST", "/v1/events", hall("watched", 5, 10));
+  const buyer = await here.visit("/events/watched");
+  const desk = await here.visit("/desk?event=watched&tab=sales");
+  await reads(desk, '[data-counter="available"]', "50");
+  await pickOnMap(buyer, "A-1", ["1-1", "1-2"]);
+  await hold(buyer);
+  await reads(desk, '[data-counter="held"]', "2");
+  await reads(desk, ".holds [data-hold]", "A-1, row 1, seats 1–2");
+  await press(desk, ".holds [data-hold] [data-act=confirm]");
+  await reads(desk, '[data-counter="sold"]', "2");
+  const [booking] = (await here.house.ask("GET", "/v1/bookings?event=watched")).items;
+  await press(desk, "[data-tab=bookings]");
+  for (const wanted of [booking.redeem_code, booking.customer, booking.id]) {
+    await press(desk, "[data-tab=door]");
+    await press(desk, "[data-tab=bookings]");
+    await fill(desk, "[data-find]", wanted);
+    await desk.keyboard.press("Enter");
+    if (wanted === booking.customer) await press(desk, `[data-found="${booking.id}"]`);
+    await desk.waitForSelector(`[data-booking="${booking.id}"]`);
+  }
+  await reads(desk, "[data-booking] .trail", "Confirmed");
+  await press(desk, "[data-booking] [data-act=redeem]");
+  await desk.waitForSelector('[data-booking] [data-status="redeemed"]');
+  await leave(buyer);
+  await leave(desk);
+});
+
+test("house seats are blocked and given back, for every buyer at once", async () => {
+  await here.house.ask("POST", "/v1/events", hall("house", 5, 10));
+  const buyer = await here.visit("/events/house");
+  const desk = await here.visit("/desk?event=house&tab=seats");
+  await press(desk, '[data-seat="2-1"]');
+  await desk.keyboard.down("Shift");
+  await press(desk, '[data-seat="2-4"]');
+  await desk.keyboard.up("Shift");
+  await reads(desk, "[data-summary]", "4 ");
+  await press(desk, "[data-act=block]");
+  await reads(buyer, LEFT, "46 of 50 left");
+  assert.equal((await here.house.ask("GET", "/v1/events/house/seats?section=A-1")).seats[1], "xxxx......");
+  await desk.waitForSelector('[data-seat="2-4"][data-state="blocked"]');
+  await press(desk, '[data-seat="2-4"]');
+  await press(desk, "[data-act=unblock]");
+  await reads(buyer, LEFT, "47 of 50 left");
+  await leave(buyer);
+  await leave(desk);
+});
+
+test("a slot is closed and made larger, but not smaller than what is booked", async () => {
+  const { house } = here;
+  const day = dateInTaipei(3);
+  const [morning, afternoon] = [`${day}T09:00`, `${day}T13:00`];
+  await house.ask("POST", "/v1/schedules", museum("slots"));
+  await house.book({ schedule: "slots", slot: afternoon, quantity: 3 });
+  const buyer = await here.visit(`/schedules/slots?date=${day}`);
+  const desk = await here.visit(`/desk?schedule=slots&tab=slots&date=${day}`, { allow: REFUSED });
+  await press(desk, `[data-toggle="${morning}"]`);
+  await buyer.waitForSelector(`[data-slot="${morning}"][data-state="CLOSED"]`);
+  for (const [places, said] of [["2", "3 places are booked already"], ["9", "The capacity is changed"]]) {
+    await fill(desk, `[data-capacity="${afternoon}"]`, places);
+    await desk.keyboard.press("Enter");
+    await reads(desk, `[data-slot="${afternoon}"] .note:not([hidden])`, said);
+  }
+  await reads(buyer, `[data-slot="${afternoon}"]`, "6/9 available");
+  await leave(buyer);
+  await leave(desk);
+});
+
+test("a box gets another price and is closed, before the eyes of who would buy it", async () => {
+  const { house } = here;
+  await house.ask("POST", "/v1/shops", { id: "shop", name: "Bakery", timezone: "Asia/Taipei", currency: "TWD" });
+  await house.ask("POST", "/v1/shops/shop/boxes", { id: "box", name: "Evening box", quantity: 2, price: 30_000 });
+  const buyer = await here.visit("/shops/shop");
+  const desk = await here.visit("/desk?shop=shop");
+  await fill(desk, "[data-price=box]", "120");
+  await desk.keyboard.press("Enter");
+  await reads(buyer, "[data-box=box] .price", "NT$120");
+  await press(desk, "[data-toggle=box]");
+  await buyer.waitForSelector('[data-box=box][data-status="CLOSED"]');
+  await leave(buyer);
+  await leave(desk);
+});

@@ -1,0 +1,126 @@
+// The pages on a phone: fingers, a narrow screen, and nothing that hangs over its edge.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { leave, PHONE, press, read, reads, shows } from "./browser.mjs";
+import { opened } from "./fixture.mjs";
+import { pickOnMap } from "./hall.mjs";
+import { dateInTaipei, hall, museum } from "./house.mjs";
+
+/** A finger is about this wide. */
+const TOUCH_PIXELS_MIN = 44;
+const here = opened();
+const day = dateInTaipei(2);
+
+const fill = async () => {
+  const { house } = here;
+  await house.ask("POST", "/v1/events", hall("gala", 8, 10, { areas: [{ name: "Standing", price: 90_000, capacity: 30 }] }));
+  await house.ask("POST", "/v1/schedules", museum("museum"));
+  await house.ask("POST", "/v1/shops", { id: "bakery", name: "Bakery", timezone: "Asia/Taipei", currency: "TWD" });
+  await house.ask("POST", "/v1/shops/bakery/boxes", { id: "evening", name: "Evening box", quantity: 20, price: 30_000 });
+  return house.book({ event: "gala", seats: [{ section: "A-1", ids: ["8-1"] }] });
+};
+
+test("seats are picked with a finger, held and paid", async () => {
+  await fill();
+  const page = await here.visit("/events/gala", { viewport: PHONE });
+  await pickOnMap(page, "A-1", ["2-3", "2-4", "2-5"]);
+  await reads(page, ">>> .order", "Hold 3 for NT$9,000");
+  // A second tap gives it back.
+  await pickOnMap(page, "A-1", ["2-5"]);
+  await press(page, ">>> .order [data-hold]");
+  await shows(page, "Held for you");
+  assert.equal(await read(page, ">>> hold-panel .held"), "A-1, row 2, seats 3–4 NT$6,000");
+  await press(page, ">>> [data-act=confirm]");
+  await shows(page, "It is yours.");
+  await leave(page);
+});
+
+test("a tap on seats too small for a finger goes nearer, and the next tap picks", async () => {
+  await here.house.ask("POST", "/v1/events", hall("wide", 12, 24));
+  const page = await here.visit("/events/wide", { viewport: PHONE });
+  await reads(page, ">>> header .badge", "288 of 288 left");
+  const { x, y, width, height } = await (await page.waitForSelector(">>> canvas")).boundingBox();
+  for (const picked of ["Hold", "Hold 1 for NT$3,000"]) {
+    await page.touchscreen.tap(x + width / 2, y + height / 2);
+    await page.waitForSelector(">>> canvas.near");
+    assert.equal(await read(page, ">>> .order [data-hold]"), picked);
+  }
+  await leave(page);
+});
+
+test("two fingers zoom the map, one moves it, and neither picks a seat", async () => {
+  const page = await here.visit("/events/gala", { viewport: PHONE });
+  await reads(page, ">>> header .badge", "left");
+  const canvas = await page.waitForSelector(">>> canvas");
+  const { x, y, width, height } = await canvas.boundingBox();
+  const [middle, centre] = [x + width / 2, y + height / 2];
+  const frames = () => page.$eval("boxoffice-event", (element) => element.framesDrawn);
+  const before = await frames();
+  const [left, right] = [await page.touchscreen.touchStart(middle - 20, centre), await page.touchscreen.touchStart(middle + 20, centre)];
+  for (const apart of [60, 100, 140]) {
+    await left.move(middle - apart, centre);
+    await right.move(middle + apart, centre);
+  }
+  await left.end();
+  await right.end();
+  await page.waitForFunction(() => document.querySelector("boxoffice-event").shadowRoot.querySelector("canvas").classList.contains("near"));
+  const finger = await page.touchscreen.touchStart(middle, centre);
+  for (const far of [20, 40, 60]) await finger.move(middle + far, centre);
+  await finger.end();
+  assert.ok((await frames()) > before);
+  assert.equal(await read(page, ">>> .order [data-hold]"), "Hold");
+  await leave(page);
+});
+
+test("a place in a slot and a box are booked with a finger", async () => {
+  for (const [path, button] of [[`/schedules/museum?date=${day}`, `[data-slot="${day}T13:00"] button`], ["/shops/bakery", "[data-box=evening] [data-act=book]"]]) {
+    const page = await here.visit(path, { viewport: PHONE });
+    await press(page, button);
+    await shows(page, "Held for you");
+    await press(page, "[data-act=confirm]");
+    await shows(page, "It is yours.");
+    await leave(page);
+  }
+});
+
+test("no page is wider than the screen, its header is one line, and its buttons are wide enough for a finger", async () => {
+  const [booking] = (await here.house.ask("GET", "/v1/bookings?event=gala")).items;
+  const table = [
+    ["/", "text/Summer Gala"],
+    ["/events/gala", ">>> [data-block]"],
+    [`/schedules/museum?date=${day}`, "[data-slot]"],
+    ["/shops/bakery", "[data-box]"],
+    [`/bookings/${booking.id}`, "[data-booking]"],
+    ["/desk?event=gala&tab=sales", "[data-counter]"],
+    ["/desk?event=gala&tab=door", "[data-code]"],
+    ["/desk?event=gala&tab=bookings", "[data-found]"],
+    ["/desk?event=gala&tab=seats", "[data-seat]"],
+    [`/desk?schedule=museum&tab=slots&date=${day}`, "[data-slot]"],
+    ["/docs", "h2"],
+  ];
+  for (const language of ["en", "zh-TW"]) {
+    const page = await here.visit("/", { viewport: PHONE, language });
+    for (const [path, ready] of table) {
+      await page.goto(here.house.url + path);
+      await page.waitForSelector(ready, { visible: true });
+      const { wide, header, small } = await page.evaluate(measured, TOUCH_PIXELS_MIN);
+      assert.equal(wide, 0, `${path} is ${wide} pixels too wide`);
+      assert.ok(header < 64, `the header of ${path} is ${header} pixels high`);
+      // The seats of a hall are as many as they are.
+      assert.deepEqual(path.includes("tab=seats") ? [] : small, [], path);
+    }
+    await leave(page);
+  }
+});
+
+/** In the page. */
+function measured(least) {
+  const all = (root) => [...root.querySelectorAll("*")].flatMap((element) => [element, ...(element.shadowRoot ? all(element.shadowRoot) : [])]);
+  const buttons = all(document).filter((element) => element.matches("button, .button, select, input:not([type=checkbox])") && element.checkVisibility());
+  return {
+    wide: document.documentElement.scrollWidth - innerWidth,
+    header: document.querySelector("page-header")?.getBoundingClientRect().height ?? 0,
+    small: buttons.filter((button) => button.getBoundingClientRect().height < least).map((button) => button.outerHTML.slice(0, 90)),
+  };
+}

@@ -1,0 +1,15 @@
+// Instead of a page that could not be shown: why, and what next.
+
+import { Refusal } from "./api.js";
+import { h } from "./dom.js";
+import { whyNot } from "./format.js";
+import { t } from "./words.js";
+
+/** @param {unknown} error @param {() => void} again @returns {HTMLElement[]} */
+export function notShown(error, again) {
+  const missing = error instanceof Refusal && error.status === 404;
+  return [
+    h("p", { class: "note bad", role: "alert" }, missing ? t("notFound") : whyNot(error)),
+    missing ? h("a", { class: "button", href: "/" }, t("onSale")) : h("button", { type: "button", onclick: again }, t("tryAgain")),
+  ];
+}
