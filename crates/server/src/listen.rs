@@ -110,8 +110,7 @@ async fn hand_over(stream: TcpStream, ahead: Vec<u8>, address: SocketAddr, route
         // is given less time, by `Guarded`.
         .header_read_timeout(IDLE_TIMEOUT)
         .max_headers(HEADERS_MAX)
-        .max_buf_size(HEAD_BYTES_MAX)
-        .pipeline_flush(true);
+        .max_buf_size(HEAD_BYTES_MAX);
     let io = TokioIo::new(Guarded::new(stream, ahead, progress));
     // A client that goes away, or is too slow, is no news.
     drop(watcher.watch(builder.serve_connection(io, service)).await);
