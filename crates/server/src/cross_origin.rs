@@ -48,3 +48,20 @@ pub(crate) fn allow(response: &mut Response) {
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(READ));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways_of_writing_it_say_the_same() {
+        let mut response = StatusCode::OK.into_response();
+        allow(&mut response);
+        let written: String = response
+            .headers()
+            .iter()
+            .map(|(name, value)| format!("{name}: {}\r\n", value.to_str().unwrap()))
+            .collect();
+        assert_eq!(written, ALLOWED_LINES);
+    }
+}

@@ -2,9 +2,9 @@
 //!
 //! Such requests are read, decided and answered here, without the framework; everything else on a connection, and everything
 //! here that is not plain, goes to hyper with all that was read, from then on. What a request means, and what is answered, is
-//! the handlers' own code (`book`, `parse`, `Caller`, `Problem`): this file knows HTTP/1.1 and nothing of bookings.
+//! the handlers' own code (`Prepared`, `parse`, `Caller`, `Problem`): this file knows HTTP/1.1 and nothing of bookings.
 //!
-//! A client may send several without waiting. They are handed to the engine in order and answered in order, in one write.
+//! A client may send several without waiting. They are decided in order and answered in order, in one write.
 
 use std::cell::RefCell;
 use std::io;
@@ -31,7 +31,7 @@ use crate::limits::{BODY_BYTES_MAX, HEAD_BYTES_MAX, HEADERS_MAX, IDLE_TIMEOUT, W
 use crate::measure::count_booking;
 use crate::outer::{Around, RequestId, broken, finish};
 use crate::problem::Problem;
-use crate::routes::bookings::create::{NewBooking, book, created};
+use crate::routes::bookings::create::{Prepared, created, prepare};
 
 const ROUTE: &str = "/v1/bookings";
 const BEGINNING: &[u8] = b"POST /v1/bookings HTTP/1.1\r\n";
@@ -42,7 +42,7 @@ const BUFFER_BYTES: usize = 4 * 1024;
 
 /// The pieces of one request are on their way together; slow senders are left to the framework, which has deadlines for them.
 const PIECES_WITHIN: Duration = Duration::from_millis(250);
-const CLOSES: &str = "connection: close\r\n";
+const CLOSES: &[u8] = b"connection: close\r\n";
 /// A thousand seats with the longest names are fewer bytes than these digits can say.
 const LENGTH_ROOM: &[u8] = b"       ";
 
@@ -56,7 +56,7 @@ pub(crate) async fn serve(
 ) -> Option<(TcpStream, Vec<u8>)> {
     let mut quiet_since = tokio::time::Instant::now();
     let mut idle = std::pin::pin!(tokio::time::sleep(IDLE_TIMEOUT));
-    let mut stopping = std::pin::pin!(stopping.wait_for(|stopping| *stopping));
+    let mut stopped = std::pin::pin!(stopping.wait_for(|stopping| *stopping));
     let (mut input, mut output) = (Vec::new(), Vec::new());
     // When a request that is not whole has to be.
     let mut begun = None;
@@ -70,7 +70,7 @@ pub(crate) async fn serve(
                     idle.as_mut().reset(quiet_since + IDLE_TIMEOUT);
                     if quiet_since.elapsed() < IDLE_TIMEOUT { continue } else { return None }
                 }
-                _ = &mut stopping => return None,
+                _ = &mut stopped => return None,
             }
         } else {
             // Bytes that trickle in do not stop the clock.
@@ -95,11 +95,15 @@ pub(crate) async fn serve(
             match rest {
                 Rest::Open if used > 0 => {}
                 Rest::Open => break,
-                Rest::Closed => return None,
+                Rest::Closed => {
+                    // So that the answer arrives even if the client is still sending.
+                    drop(stream.shutdown().await);
+                    return None;
+                }
                 Rest::NotPlain => return Some((stream, input)),
             }
         }
-        if input.is_empty() && input.capacity() > 4 * BUFFER_BYTES {
+        if input.is_empty() && input.capacity().max(output.capacity()) > 4 * BUFFER_BYTES {
             (input, output) = (Vec::new(), Vec::new());
         }
     }
@@ -113,15 +117,16 @@ async fn read_more(stream: &mut TcpStream, input: &mut Vec<u8>) -> io::Result<us
 }
 
 async fn write(stream: &mut TcpStream, output: &[u8]) -> io::Result<()> {
-    let written = match stream.try_write(output) {
-        Ok(written) => written,
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+    let mut rest = match stream.try_write(output) {
+        Ok(written) => &output[written..],
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => output,
         Err(error) => return Err(error),
     };
-    if written == output.len() {
-        return Ok(());
+    while !rest.is_empty() {
+        let written = tokio::time::timeout(WRITE_STALL_TIMEOUT, stream.write(rest)).await??;
+        rest = &rest[written..];
     }
-    tokio::time::timeout(WRITE_STALL_TIMEOUT, stream.write_all(&output[written..])).await?
+    Ok(())
 }
 
 /// Answers what is whole in `input`. Returns how many bytes that was, and what may follow.
@@ -134,38 +139,49 @@ async fn answer_all(
     let mut used = 0;
     let mut rest = Rest::Open;
     let mut whole: Vec<Request<'_>> = Vec::new();
-    while used < input.len() && whole.len() < TOGETHER_MAX {
+    while used < input.len() && whole.len() < TOGETHER_MAX && rest == Rest::Open {
         match read(&input[used..]) {
             Read::Whole(request, length) => {
                 used += length;
-                rest = if request.closes() { Rest::Closed } else { Rest::Open };
+                let closes = request.closes();
                 whole.push(request);
-                if rest == Rest::Closed {
+                if closes {
                     break;
                 }
             }
             Read::Partly => break,
-            Read::NotPlain => {
-                rest = Rest::NotPlain;
-                break;
-            }
+            Read::NotPlain => rest = Rest::NotPlain,
         }
     }
-    match whole.as_slice() {
-        [] => {}
-        [request] => answer(app, address, request, output).await,
+    let last = whole.len().saturating_sub(1);
+    let closed = match whole.as_slice() {
+        [] => false,
+        [request] => {
+            let taken = Taken::new(request, true);
+            let prepared = prepare_safely(app, address, request).await;
+            answer(app, taken, prepared, output).await
+        }
         requests => {
-            let answers = requests.iter().map(|request| async move {
-                let mut output = Vec::new();
-                answer(app, address, request, &mut output).await;
-                output
-            });
-            for answer in join_all(answers).await {
-                output.extend_from_slice(&answer);
+            let mut prepared = Vec::with_capacity(requests.len());
+            for (index, request) in requests.iter().enumerate() {
+                let taken = Taken::new(request, index == last);
+                prepared.push((taken, prepare_safely(app, address, request).await));
             }
+            // Each is handed to the engine when it is first polled: in order.
+            let answers = prepared.into_iter().map(|(taken, prepared)| async move {
+                let mut output = Vec::new();
+                let closed = answer(app, taken, prepared, &mut output).await;
+                (output, closed)
+            });
+            let mut any_closed = false;
+            for (answer, closed) in join_all(answers).await {
+                output.extend_from_slice(&answer);
+                any_closed |= closed;
+            }
+            any_closed
         }
-    }
-    (used, rest)
+    };
+    (used, if closed { Rest::Closed } else { rest })
 }
 
 /// What may come on a connection after what was answered.
@@ -273,33 +289,39 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Does what the request asks, and appends the whole answer.
-async fn answer(app: &Arc<App>, address: SocketAddr, request: &Request<'_>, output: &mut Vec<u8>) {
-    let started = Instant::now();
-    let id = RequestId::of(request.request_id);
-    let from_elsewhere = request.origin.is_some() && request.authorization.is_some();
-    let begun = output.len();
-    let booked =
-        AssertUnwindSafe(grant(app, address, request, &id, from_elsewhere, output)).catch_unwind().await;
-    let problem = match booked {
-        Ok(Ok(())) => return count_booking(started.elapsed()),
-        Ok(Err(problem)) => problem,
-        Err(_) => broken(),
-    };
-    output.truncate(begun);
-    let around = Around { id: &id, method: &Method::POST, route: ROUTE, started, from_elsewhere };
-    let closes = if request.closes() { CLOSES } else { "" };
-    write_response(finish(problem.into_response(), &around), closes, output).await;
+/// What is needed of a request to answer it.
+struct Taken {
+    id: RequestId,
+    started: Instant,
+    from_elsewhere: bool,
+    /// Whether the client wants nothing after this.
+    closes: bool,
+    /// Whether nothing of what was read follows it: then it can be the last that a server answers that stops.
+    is_last: bool,
 }
 
-async fn grant(
-    app: &Arc<App>,
-    address: SocketAddr,
-    request: &Request<'_>,
-    id: &RequestId,
-    from_elsewhere: bool,
-    output: &mut Vec<u8>,
-) -> Result<(), Problem> {
+impl Taken {
+    fn new(request: &Request<'_>, is_last: bool) -> Taken {
+        Taken {
+            id: RequestId::of(request.request_id),
+            started: Instant::now(),
+            from_elsewhere: request.origin.is_some() && request.authorization.is_some(),
+            closes: request.closes(),
+            is_last,
+        }
+    }
+
+    /// Whether its answer says that no other follows.
+    fn is_farewell(&self, app: &App) -> bool {
+        self.closes || self.is_last && *app.stopping.borrow()
+    }
+}
+
+async fn prepare_safely(app: &App, address: SocketAddr, request: &Request<'_>) -> Result<Prepared, Problem> {
+    AssertUnwindSafe(understand(app, address, request)).catch_unwind().await.unwrap_or_else(|_| Err(broken()))
+}
+
+async fn understand(app: &App, address: SocketAddr, request: &Request<'_>) -> Result<Prepared, Problem> {
     let credentials = Credentials {
         authorization: request.authorization,
         hold_token: request.hold_token,
@@ -309,17 +331,46 @@ async fn grant(
     };
     let caller = Caller::identify(app, &Method::POST, &credentials, Some(address.ip()))?;
     let key = request.idempotency_key.map(IdempotencyKey::new).transpose()?.unwrap_or_default();
-    let wanted: NewBooking = parse(if request.body.is_empty() { b"{}" } else { request.body })?;
-    let granted = book(app, &caller, &key, &wanted).await?;
+    let wanted = parse(if request.body.is_empty() { b"{}" } else { request.body })?;
+    prepare(app, caller, key, wanted).await
+}
+
+/// Sends the booking, and appends the whole answer. Returns whether that says that no other follows.
+async fn answer(app: &App, taken: Taken, prepared: Result<Prepared, Problem>, output: &mut Vec<u8>) -> bool {
+    let begun = output.len();
+    let granted = match prepared {
+        Ok(prepared) => {
+            let granted = AssertUnwindSafe(grant(app, &taken, prepared, output)).catch_unwind().await;
+            granted.unwrap_or_else(|_| Err(broken()))
+        }
+        Err(problem) => Err(problem),
+    };
+    let problem = match granted {
+        Ok(farewell) => {
+            count_booking(taken.started.elapsed());
+            return farewell;
+        }
+        Err(problem) => problem,
+    };
+    output.truncate(begun);
+    let farewell = taken.is_farewell(app);
+    let Taken { id, started, from_elsewhere, .. } = taken;
+    let around = Around { id: &id, method: &Method::POST, route: ROUTE, started, from_elsewhere };
+    write_response(finish(problem.into_response(), &around), farewell, output).await;
+    farewell
+}
+
+async fn grant(app: &App, taken: &Taken, prepared: Prepared, output: &mut Vec<u8>) -> Result<bool, Problem> {
+    let granted = prepared.send(app).await?;
+    let farewell = taken.is_farewell(app);
     let replayed = if granted.answer.replayed { "idempotent-replayed: true\r\n" } else { "" };
-    let closes = if request.closes() { CLOSES } else { "" };
-    let elsewhere = if from_elsewhere { cross_origin::ALLOWED_LINES } else { "" };
+    let elsewhere = if taken.from_elsewhere { cross_origin::ALLOWED_LINES } else { "" };
     output.extend_from_slice(b"HTTP/1.1 201 Created\r\ncontent-type: application/json\r\nx-request-id: ");
-    output.extend_from_slice(id.0.as_bytes());
+    output.extend_from_slice(taken.id.0.as_bytes());
     output.extend_from_slice(b"\r\nx-content-type-options: nosniff\r\n");
     output.extend_from_slice(replayed.as_bytes());
     output.extend_from_slice(elsewhere.as_bytes());
-    output.extend_from_slice(closes.as_bytes());
+    output.extend_from_slice(if farewell { CLOSES } else { b"" });
     write_date(output);
     output.extend_from_slice(b"content-length: ");
     // The length is known when the body is: room is left for it, and spaces around a value are allowed.
@@ -330,10 +381,10 @@ async fn grant(
     serde_json::to_writer(&mut *output, &created(app, &granted)).expect("answers are plain data");
     let length = (output.len() - body_at).to_string();
     output[length_at..length_at + length.len()].copy_from_slice(length.as_bytes());
-    Ok(())
+    Ok(farewell)
 }
 
-async fn write_response(response: axum::response::Response, closes: &str, output: &mut Vec<u8>) {
+async fn write_response(response: axum::response::Response, farewell: bool, output: &mut Vec<u8>) {
     let (parts, body) = response.into_parts();
     // Problems have their body in memory.
     let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
@@ -345,7 +396,7 @@ async fn write_response(response: axum::response::Response, closes: &str, output
         output.extend_from_slice(value.as_bytes());
         output.extend_from_slice(b"\r\n");
     }
-    output.extend_from_slice(closes.as_bytes());
+    output.extend_from_slice(if farewell { CLOSES } else { b"" });
     write_date(output);
     output.extend_from_slice(b"\r\n");
     output.extend_from_slice(&body);

@@ -114,6 +114,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for Guarded<S> {
             let taken = this.ahead.len().min(buffer.remaining());
             buffer.put_slice(&this.ahead[..taken]);
             this.ahead.drain(..taken);
+            if this.ahead.is_empty() {
+                this.ahead = Vec::new();
+            }
             Poll::Ready(Ok(()))
         };
         if read.is_ready() && buffer.filled().len() > before && this.progress.is(Phase::Idle) {

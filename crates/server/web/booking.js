@@ -16,23 +16,40 @@ learn(words);
 title(t("booking.title"));
 const main = /** @type {HTMLElement} */ (document.querySelector("main"));
 const id = idInPath();
-takeToken();
 load();
 
-/** The token is a secret: kept, and then taken out of the address that people copy. */
-function takeToken() {
+/** The token of a link, taken out of the address that people copy: it is a secret. */
+function tokenOfLink() {
   const token = new URLSearchParams(location.hash.slice(1)).get("token");
-  if (token === null) return;
-  const known = mine().find((other) => other.id === id);
-  remember({ id, hold_token: token, event: known?.event ?? null }, known?.name ?? t("booking.title"));
-  history.replaceState(null, "", location.pathname + location.search);
+  if (token !== null) history.replaceState(null, "", location.pathname + location.search);
+  return token;
+}
+
+/**
+ * The booking, and the token that opened it. A link's token is tried first and kept only if it is right: a wrong one must not take
+ * the place of the one this browser was given.
+ */
+async function read() {
+  const linked = tokenOfLink();
+  const path = `/v1/bookings/${encodeURIComponent(id)}`;
+  if (linked) {
+    try {
+      const booking = await api.get(path, { token: linked });
+      const known = mine().find((other) => other.id === id);
+      remember({ id, hold_token: linked, event: known?.event ?? booking.event }, known?.name ?? t("booking.title"));
+      return { booking, token: linked };
+    } catch (error) {
+      if (!(error instanceof Refusal) || tokenOf(id) === null) throw error;
+    }
+  }
+  const token = tokenOf(id);
+  return { booking: await api.get(path, { token }), token };
 }
 
 async function load() {
   show(main, h("p", { class: "faint" }, t("loading")));
-  const token = tokenOf(id);
   try {
-    const [booking] = await Promise.all([api.get(`/v1/bookings/${encodeURIComponent(id)}`, { token }), setClock(api)]);
+    const [{ booking, token }] = await Promise.all([read(), setClock(api)]);
     const view = new BookingView(main, token);
     await view.take(booking);
     follow(api, `/v1/bookings/${booking.id}/stream`, {

@@ -12,6 +12,7 @@ import { t } from "./words.js";
 export const EXTEND_SECONDS = 300;
 /** Asked again until the server, whose clock decides, has ended the hold too. */
 const ASK_AGAIN_MS = 250;
+const ASK_AFTER_FAILURE_MS = 5_000;
 
 export class HoldPanel extends HTMLElement {
   /** @type {Api | null} */
@@ -127,6 +128,7 @@ export class HoldPanel extends HTMLElement {
       this.#changed(booking);
     } catch (error) {
       this.#say(whyNot(error), "bad");
+      if (this.#booking === asked) this.#ticking = window.setTimeout(() => this.#ended(), ASK_AFTER_FAILURE_MS);
     }
   }
 

@@ -38,7 +38,7 @@ export async function follow(api, path, { onMessage, onConnection, onRefusal, to
       if (last !== null) headers["Last-Event-ID"] = last;
       const response = await fetch(api.base + path, { headers, signal: line.signal, cache: "no-store" });
       if (response.status >= 400 && response.status < 500 && response.status !== 429) {
-        onRefusal?.(new Refusal(await response.json(), null));
+        onRefusal?.(await refusalOf(response));
         return;
       }
       if (response.ok && response.body) {
@@ -110,4 +110,10 @@ function parsed(block) {
     else if (line.startsWith("data:")) data.push(value);
   }
   return data.length === 0 ? null : { event, id, data: data.join("\n") };
+}
+
+/** A proxy in between may answer in words of its own. @param {Response} response */
+async function refusalOf(response) {
+  const unknown = { status: response.status, code: "UNKNOWN", title: response.statusText, detail: response.statusText };
+  return new Refusal(await response.json().catch(() => unknown), null);
 }

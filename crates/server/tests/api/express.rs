@@ -10,6 +10,14 @@ use crate::venue::{Venue, best};
 /// A header that the express lane leaves to the framework.
 const FRAMEWORK: (&str, &str) = ("TE", "trailers");
 
+fn request(hall: &Venue, body: &str, header: &str) -> String {
+    format!(
+        "POST /v1/bookings HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n{header}\r\n{body}",
+        hall.server.address,
+        body.len()
+    )
+}
+
 /// What may differ from one answer to the next.
 fn without_what_changes(reply: &Reply) -> (u16, Vec<(String, String)>, Value) {
     let mut headers: Vec<(String, String)> = reply.headers.clone();
@@ -77,12 +85,7 @@ fn requests_sent_without_waiting_are_answered_in_order_whatever_they_are() {
     let book = |customer: &str| {
         let mut body = hall.wanted(&best(1));
         body["customer"] = customer.into();
-        let body = body.to_string();
-        format!(
-            "POST /v1/bookings HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-            hall.server.address,
-            body.len()
-        )
+        request(&hall, &body.to_string(), "")
     };
     for number in 0..150 {
         bytes.extend_from_slice(book(&format!("c-{number}")).as_bytes());
@@ -116,14 +119,9 @@ fn requests_sent_without_waiting_are_answered_in_order_whatever_they_are() {
 #[test]
 fn a_request_that_arrives_byte_by_byte_is_understood_and_one_that_stops_is_cut() {
     let hall = Venue::hall(1, 4);
-    let body = hall.wanted(&best(1)).to_string();
-    let head = format!(
-        "POST /v1/bookings HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-        hall.server.address,
-        body.len()
-    );
+    let whole = request(&hall, &hall.wanted(&best(1)).to_string(), "Connection: close\r\n");
     let mut stream = connect(hall.server.address).expect("a connection");
-    for byte in format!("{head}{body}").as_bytes() {
+    for byte in whole.as_bytes() {
         stream.write_all(&[*byte]).expect("the server reads");
     }
     let mut reader = BufReader::new(stream);
@@ -133,8 +131,70 @@ fn a_request_that_arrives_byte_by_byte_is_understood_and_one_that_stops_is_cut()
     reader.read_to_end(&mut rest).expect("the connection is closed");
     assert!(rest.is_empty());
     let mut stream = connect(hall.server.address).expect("a connection");
-    stream.write_all(&head.as_bytes()[..40]).expect("the server reads");
+    stream.write_all(&whole.as_bytes()[..40]).expect("the server reads");
     let mut rest = Vec::new();
     stream.read_to_end(&mut rest).expect("the server hangs up before the test gives up");
     assert!(rest.is_empty());
+}
+
+#[test]
+fn what_is_sent_first_is_decided_first_whatever_it_has_to_wait_for() {
+    let hall = Venue::hall(1, 10);
+    for seat in 1..=5 {
+        let name = format!("1-{seat}");
+        let wish = json!({ "seats": [{ "section": "A-1", "ids": [name] }] });
+        // A new customer's contact gets a key of its own, which takes a commit.
+        let mut first = hall.wanted(&wish);
+        first["customer"] = format!("first-{seat}").into();
+        first["contact"] = json!({ "email": "a@example.com" });
+        let second = hall.wanted(&wish);
+        let mut stream = connect(hall.server.address).expect("a connection");
+        let both: String = [first, second].iter().map(|body| request(&hall, &body.to_string(), "")).collect();
+        stream.write_all(both.as_bytes()).expect("the server reads");
+        let mut reader = BufReader::new(stream);
+        assert_eq!(read_reply(&mut reader, false).expect("an answer").status, 201, "seat {seat}");
+        read_reply(&mut reader, false).expect("an answer").expect_problem(409, "SEAT_UNAVAILABLE");
+    }
+}
+
+#[test]
+fn a_server_that_stops_answers_busy_connections_and_says_that_it_was_the_last() {
+    let server = std::sync::Arc::new(crate::server::Server::start(&[]));
+    let hall =
+        Venue::create(&server, "event", &crate::venue::event_body("gala", &crate::venue::section(100, 100)));
+    let (begun, beginning) = std::sync::mpsc::channel();
+    let clients: Vec<_> = (0..4)
+        .map(|number| {
+            let (address, begun) = (server.address, begun.clone());
+            let mut body = hall.wanted(&best(1));
+            body["customer"] = format!("c-{number}").into();
+            let text = request(&hall, &body.to_string(), "");
+            std::thread::spawn(move || {
+                let mut stream = connect(address).expect("a connection");
+                let mut reader = BufReader::new(stream.try_clone().expect("a second handle"));
+                for sent in 0.. {
+                    // Always one more on its way than was answered.
+                    if stream.write_all(text.as_bytes()).is_err() {
+                        return false;
+                    }
+                    let Ok(reply) = read_reply(&mut reader, false) else { return false };
+                    assert_eq!(reply.status, 201);
+                    if sent == 0 {
+                        begun.send(()).expect("the test waits");
+                    }
+                    if reply.header("connection") == Some("close") {
+                        return true;
+                    }
+                }
+                unreachable!("it goes on until the server stops")
+            })
+        })
+        .collect();
+    (0..4).for_each(|_| beginning.recv().expect("a first answer"));
+    let asked = std::time::Instant::now();
+    server.terminate();
+    let told =
+        clients.into_iter().map(|client| client.join().expect("no panic")).filter(|told| *told).count();
+    assert!(told > 0, "nobody was told");
+    assert!(asked.elapsed() < std::time::Duration::from_secs(10), "{:?}", asked.elapsed());
 }

@@ -138,7 +138,13 @@ pub fn booking_text(booking: &Booking) -> String {
 impl Log {
     /// Opens the file, which is made if there is none.
     pub fn open(path: &Path) -> io::Result<Log> {
-        Ok(Log(File::options().create(true).append(true).open(path)?))
+        let file = File::options().create(true).append(true).open(path)?;
+        // A kill cuts a line that crosses a page: the system looks for fatal signals before each page it copies. What was cut was
+        // told to nobody, and the next line must not be glued to it.
+        let text = std::fs::read(path)?;
+        let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        file.set_len(whole as u64)?;
+        Ok(Log(file))
     }
 
     /// Writes a line down.
@@ -148,7 +154,7 @@ impl Log {
     pub fn write(&self, line: &Line) {
         let mut text = line.to_string();
         text.push('\n');
-        // One call for the whole line, so that lines of several threads do not mix and none is cut by a kill.
+        // One call for the whole line, so that lines of several threads do not mix.
         (&self.0).write_all(text.as_bytes()).expect("the log can be written");
     }
 

@@ -255,25 +255,42 @@ pub(crate) async fn create(
     key: IdempotencyKey,
     Input(request): Input<NewBooking>,
 ) -> Result<Response, Problem> {
-    let granted = book(&app, &caller, &key, &request).await?;
+    let granted = prepare(&app, caller, key, request).await?.send(&app).await?;
     Ok(json(StatusCode::CREATED, &created(&app, &granted), granted.answer.replayed))
 }
 
-/// What the handler does, for those who read the request and write the answer themselves.
-pub(crate) async fn book(
+/// A booking that only has to be sent. Whoever has several prepares them in order before the first is sent: preparing may wait,
+/// and they are decided in the order they are sent.
+pub(crate) struct Prepared {
+    caller: Caller,
+    key: IdempotencyKey,
+    request: NewBooking,
+    inventory: InventoryNumber,
+    book: Book,
+}
+
+/// Everything before a booking is sent to the engine.
+pub(crate) async fn prepare(
     app: &App,
-    caller: &Caller,
-    key: &IdempotencyKey,
-    request: &NewBooking,
-) -> Result<Granted, Problem> {
-    let inventory = request.inventory(app, caller)?;
-    let book = request.command(app, caller, inventory).await?;
-    let admitted = book.id;
-    admit_hold(app, caller, inventory, &book, key).await?;
-    let asked = Asked { app, caller, key, operation: OPERATION, request };
-    let granted = asked.send(inventory, Action::Book(Box::new(book))).await;
-    settle_hold(app, caller, admitted, granted.as_ref().ok());
-    granted
+    caller: Caller,
+    key: IdempotencyKey,
+    request: NewBooking,
+) -> Result<Prepared, Problem> {
+    let inventory = request.inventory(app, &caller)?;
+    let book = request.command(app, &caller, inventory).await?;
+    admit_hold(app, &caller, inventory, &book, &key).await?;
+    Ok(Prepared { caller, key, request, inventory, book })
+}
+
+impl Prepared {
+    pub(crate) async fn send(self, app: &App) -> Result<Granted, Problem> {
+        let Prepared { caller, key, request, inventory, book } = self;
+        let admitted = book.id;
+        let asked = Asked { app, caller: &caller, key: &key, operation: OPERATION, request: &request };
+        let granted = asked.send(inventory, Action::Book(Box::new(book))).await;
+        settle_hold(app, &caller, admitted, granted.as_ref().ok());
+        granted
+    }
 }
 
 /// Refuses a hold to callers who have too many.
