@@ -1,9 +1,10 @@
 //! A client of a running server, for the commands that can do without its data.
 
 use std::io::Write;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::{Method, Request, Response, Uri, header};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
@@ -37,6 +38,24 @@ impl Server {
         let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
         let address = (host, authority.port_u16().unwrap_or(80));
         Ok(Server { authority: authority.to_string(), address, key })
+    }
+
+    /// Where it can be reached.
+    pub(super) fn addresses(&self) -> Result<Vec<SocketAddr>, Failure> {
+        let (host, port) = &self.address;
+        let found = (host.as_str(), *port).to_socket_addrs();
+        Ok(found.map_err(|error| self.unreachable(&error))?.collect())
+    }
+
+    /// The lines of a request's head that say to whom and from whom.
+    pub(super) fn head_lines(&self) -> String {
+        let key = self.key.as_ref().map(|key| format!("authorization: Bearer {key}\r\n")).unwrap_or_default();
+        format!("host: {}\r\n{key}", self.authority)
+    }
+
+    /// The body of what is at a path.
+    pub(super) fn fetch(&self, path: &str) -> Result<Bytes, Failure> {
+        run(async { Ok(self.send(Method::GET, path, None).await?.into_body().collect().await?.to_bytes()) })
     }
 
     /// Asks for something and reads the JSON of the answer; `Null` if it has none.
@@ -88,13 +107,12 @@ impl Server {
             }
             None => Body::empty(),
         };
-        let unreachable = |why: &dyn std::fmt::Display| {
-            Failure::new(format!("{} cannot be reached: {why}", self.authority))
-        };
         let (host, port) = &self.address;
         let connecting =
             tokio::time::timeout(CONNECT_TIMEOUT, TcpStream::connect((host.as_str(), *port))).await;
-        let stream = connecting.map_err(|error| unreachable(&error))?.map_err(|error| unreachable(&error))?;
+        let stream = connecting
+            .map_err(|error| self.unreachable(&error))?
+            .map_err(|error| self.unreachable(&error))?;
         let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
         // Its end is seen as the end of the body.
         tokio::spawn(connection);
@@ -108,6 +126,10 @@ impl Server {
         let detail = problem["detail"].as_str().unwrap_or("it did not say why");
         let code = problem["code"].as_str().unwrap_or_default();
         Err(Failure::new(format!("{} answered {} {code}: {detail}", self.authority, status.as_u16())))
+    }
+
+    fn unreachable(&self, why: &dyn std::fmt::Display) -> Failure {
+        Failure::new(format!("{} cannot be reached: {why}", self.authority))
     }
 }
 

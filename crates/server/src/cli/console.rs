@@ -11,29 +11,42 @@ use crate::problem::Problem;
 
 /// Why a command did not do what was asked, in one line.
 #[derive(Debug)]
-pub(super) struct Failure(String);
+pub(super) struct Failure {
+    message: String,
+    code: u8,
+}
+
+/// It failed, or a difference was found.
+const FAILED: u8 = 1;
+/// What was asked could not be begun or finished; for commands whose `FAILED` is a finding.
+const COULD_NOT_RUN: u8 = 2;
 
 impl Failure {
     pub(super) fn new(message: impl Into<String>) -> Failure {
-        Failure(message.into())
+        Failure { message: message.into(), code: FAILED }
+    }
+
+    /// The same, for a command that found nothing because it could not look.
+    pub(super) fn could_not_run(self) -> Failure {
+        Failure { code: COULD_NOT_RUN, ..self }
     }
 }
 
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.message)
     }
 }
 
 impl<E: std::error::Error> From<E> for Failure {
     fn from(error: E) -> Failure {
-        Failure(error.to_string())
+        Failure::new(error.to_string())
     }
 }
 
 impl From<Problem> for Failure {
     fn from(problem: Problem) -> Failure {
-        Failure(problem.cause.map_or(problem.detail.into_owned(), |cause| cause.to_string()))
+        Failure::new(problem.cause.map_or(problem.detail.into_owned(), |cause| cause.to_string()))
     }
 }
 
@@ -65,7 +78,7 @@ pub(super) fn finish(result: Result<(), Failure>) -> ExitCode {
         Err(failure) => {
             // If nobody reads it there is nobody to tell.
             drop(writeln!(std::io::stderr(), "boxoffice: {failure}"));
-            ExitCode::FAILURE
+            ExitCode::from(failure.code)
         }
     }
 }
@@ -84,5 +97,11 @@ pub(super) fn counting(what: &'static str) -> ProgressBar {
 /// The same for bytes.
 pub(super) fn weighing(what: &'static str) -> ProgressBar {
     let style = ProgressStyle::with_template("{prefix} {wide_bar} {bytes} of {total_bytes} {elapsed}");
+    ProgressBar::new(0).with_style(style.expect("the template is well-formed")).with_prefix(what)
+}
+
+/// A short bar with words beside it, for what is worth watching.
+pub(super) fn watching(what: &'static str) -> ProgressBar {
+    let style = ProgressStyle::with_template("{prefix} {bar:24} {msg}");
     ProgressBar::new(0).with_style(style.expect("the template is well-formed")).with_prefix(what)
 }

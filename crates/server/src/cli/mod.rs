@@ -8,6 +8,7 @@ mod demo;
 mod export;
 mod keys;
 mod openapi;
+mod rehearse;
 mod restore;
 mod serve;
 mod store;
@@ -34,6 +35,10 @@ enum Command {
     Serve(serve::Options),
     /// Serve a filled arena, museum and bakery from memory, with some life in them.
     Demo(demo::Options),
+    /// Rehearse an on-sale over HTTP, and check from outside whether every promise was kept.
+    ///
+    /// Exit codes: 0 if they were, 1 if one was broken, 2 if it could not be rehearsed.
+    Rehearse(rehearse::Options),
     /// Prove that a store is what its journals say. The server must be stopped.
     Verify(verify::Options),
     /// Write everything into one file, from a stopped store or a running server.
@@ -58,6 +63,7 @@ pub(crate) fn run() -> std::process::ExitCode {
         None => serve::run(&cli.serve),
         Some(Command::Serve(options)) => serve::run(&options),
         Some(Command::Demo(options)) => demo::run(&options),
+        Some(Command::Rehearse(options)) => rehearse::run(&options),
         Some(Command::Verify(options)) => verify::run(&options),
         Some(Command::Backup(options)) => backup::run(&options),
         Some(Command::Restore(options)) => restore::run(&options),

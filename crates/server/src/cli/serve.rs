@@ -191,7 +191,7 @@ fn greet(address: SocketAddr, open: bool) -> Result<(), Failure> {
 }
 
 /// Every connection is an open file; the usual limit is a thousand, and raising it needs nobody's leave.
-fn raise_open_files() {
+pub(super) fn raise_open_files() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;

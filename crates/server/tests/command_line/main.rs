@@ -6,5 +6,6 @@ mod exports;
 mod keys;
 mod metrics;
 mod process;
+mod rehearsing;
 mod serving;
 mod verifying;
