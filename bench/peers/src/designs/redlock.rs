@@ -192,7 +192,9 @@ impl Lock {
             call.query_async::<u64>(second),
             call.query_async::<u64>(third),
         );
-        (first?, second?, third?);
+        first?;
+        second?;
+        third?;
         Ok(())
     }
 }
@@ -263,7 +265,8 @@ impl Booker {
             self.connection.execute(&self.begin, &record),
             self.connection.execute(&self.take, &as_it_was),
         );
-        (inserted?, begun?);
+        inserted?;
+        begun?;
         if taken? != 1 {
             return Err(Error::Wrong(format!("seat {seat} changed although it was locked")));
         }

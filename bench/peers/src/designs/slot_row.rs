@@ -126,7 +126,9 @@ impl Client for Booker {
             connection.execute(&*count, &[]),
             connection.batch_execute("COMMIT"),
         );
-        (inserted?, remembered?, counted?);
+        inserted?;
+        remembered?;
+        counted?;
         committed?;
         places.push(place as u64);
         Ok(())
