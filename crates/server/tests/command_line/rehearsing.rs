@@ -85,6 +85,16 @@ fn buyers_look_pick_hold_pay_and_walk_away() {
 }
 
 #[test]
+fn more_buyers_than_can_queue_are_all_answered() {
+    let home = tempfile::tempdir().unwrap();
+    rehearse(home.path(), &["--seats", "100", "--buyers", "9000", "--repeat", "0"]).well();
+    let results = results(home.path());
+    assert_adds_up(&results);
+    assert_eq!(results["buyers"]["bought"], 100);
+    assert_eq!(results["buyers"]["refused"], 8_900);
+}
+
+#[test]
 fn an_event_of_a_running_server_is_sold_only_if_that_is_wanted() {
     let home = tempfile::tempdir().unwrap();
     let server = Server::on(&home.path().join("data"));

@@ -110,7 +110,7 @@ impl Floor {
         }
     }
 
-    /// Tells connections that there is something to send, and the clock if it has slept too long.
+    /// Tells connections that there is something to send.
     fn wake(&self) {
         let sale = self.sale.borrow();
         for lane in [Lane::Bookings, Lane::Others] {
@@ -118,7 +118,12 @@ impl Floor {
                 self.lanes[lane as usize].notify_one();
             }
         }
-        if sale.is_over() || sale.next_due().is_some_and(|due| due < self.clock_looks_at.get()) {
+    }
+
+    /// Wakes the clock if it would sleep too long after what was just answered. It knows when the next buyer arrives.
+    fn wake_clock(&self) {
+        let sale = self.sale.borrow();
+        if sale.is_over() || sale.next_later().is_some_and(|at| at < self.clock_looks_at.get()) {
             self.clock.notify_one();
         }
     }
@@ -151,7 +156,7 @@ async fn serve_lane(floor: Rc<Floor>, lane: Lane, mut connection: Connection) {
         tracing::debug!(%broke, "a connection is made again");
         let now = floor.now();
         in_flight.drain(..).for_each(|step| floor.sale.borrow_mut().broke(step, now));
-        floor.wake();
+        floor.wake_clock();
         connection = loop {
             tokio::time::sleep(RECONNECT_AFTER).await;
             if let Ok(made) = Connection::open(floor.road.address, floor.road.lines.clone()).await {
@@ -185,5 +190,6 @@ async fn converse(
         }
         drop(sale);
         floor.wake();
+        floor.wake_clock();
     }
 }

@@ -262,7 +262,11 @@ impl Options {
             bar.set_message(progress(sale, before));
         }));
         bar.finish_and_clear();
-        Ok(sold?)
+        let sold = sold?;
+        if sold.tally.requests() == 0 {
+            return Err(Failure::new("nobody was answered, so there is nothing to judge"));
+        }
+        Ok(sold)
     }
 
     fn circumstances(&self, sale: &Sale) -> Circumstances {
@@ -363,7 +367,7 @@ fn tell(options: &Options, results: &Results) -> Result<(), Failure> {
         grouped(buyers.refused),
         grouped(buyers.left),
         grouped(buyers.too_late),
-        grouped(buyers.failed + buyers.unanswered),
+        grouped(buyers.lost()),
     ))?;
     if let Some(waits) = &results.booking_waits {
         let [p50, p99, longest] = [waits.p50_ms, waits.p99_ms, waits.longest_ms].map(duration);

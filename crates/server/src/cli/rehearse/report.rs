@@ -16,7 +16,7 @@ pub(super) fn page(results: &Results) -> String {
     let parts = [
         ("title", escaped(&format!("Rehearsal: {}", headline(results)))),
         ("style", STYLE.to_owned()),
-        ("mood", if results.held { "good" } else { "bad" }.to_owned()),
+        ("mood", mood(results).to_owned()),
         ("made_at", escaped(&to_the_minute(&circumstances.made_at))),
         ("headline", escaped(&headline(results))),
         ("lead", escaped(&lead(results))),
@@ -55,6 +55,10 @@ fn to_the_minute(moment: &str) -> String {
 pub(super) fn headline(results: &Results) -> String {
     match results.first_broken() {
         Some(check) => format!("A promise was broken: {}", lowered(check.promise)),
+        None if results.buyers.lost() > 0 => format!(
+            "Every promise was kept, but {} got no useful answer",
+            count(results.buyers.lost(), "buyer", "buyers")
+        ),
         None => match results.sold_out_ms {
             Some(ms) => format!(
                 "Sold out in {}: {}, none of them twice",
@@ -71,6 +75,14 @@ pub(super) fn headline(results: &Results) -> String {
     }
 }
 
+fn mood(results: &Results) -> &'static str {
+    match results.first_broken() {
+        Some(_) => "bad",
+        None if results.buyers.lost() > 0 => "warn",
+        None => "good",
+    }
+}
+
 /// The sentences below the headline.
 pub(super) fn lead(results: &Results) -> String {
     if let Some(check) = results.first_broken() {
@@ -84,14 +96,10 @@ pub(super) fn lead(results: &Results) -> String {
         Arrivals::Steady => format!("within {}", duration(results.plan.over.as_secs_f64() * 1_000.0)),
     };
     let all = count(results.buyers.all, "buyer", "buyers");
-    let mut text =
-        format!("{all} came {came}. The last answer was given after {}.", duration(results.took_ms));
-    let lost = results.buyers.unanswered + results.buyers.failed;
-    if lost > 0 {
-        text += &format!(" {} got no answer they could use.", count(lost, "buyer", "buyers"));
-    }
-    text += " Everything that was acknowledged was read back and compared: every promise was kept.";
-    text
+    let last = duration(results.took_ms);
+    format!(
+        "{all} came {came}. The last answer was given after {last}. Everything that was acknowledged was read back and compared: every promise was kept."
+    )
 }
 
 fn lowered(sentence: &str) -> String {

@@ -148,6 +148,11 @@ impl Results {
 }
 
 impl Buyers {
+    /// Those who got no answer, or one that helped nobody.
+    pub(super) fn lost(&self) -> u64 {
+        self.failed + self.unanswered
+    }
+
     fn count(outcomes: &[Outcome]) -> Buyers {
         let mut buyers = Buyers { all: outcomes.len() as u64, ..Buyers::default() };
         for outcome in outcomes {

@@ -206,8 +206,12 @@ impl Sale {
     /// When something is due next that is not yet; `None` if nothing is.
     pub(super) fn next_due(&self) -> Option<Duration> {
         let arrival = (self.arrived < self.plan.buyers).then(|| self.plan.arrival(self.arrived));
-        let later = self.later.peek().map(|Reverse((at, _))| *at);
-        arrival.into_iter().chain(later).min()
+        arrival.into_iter().chain(self.next_later()).min()
+    }
+
+    /// When somebody who has been here does something next.
+    pub(super) fn next_later(&self) -> Option<Duration> {
+        self.later.peek().map(|Reverse((at, _))| *at)
     }
 
     /// The next request for a connection of this lane.
