@@ -3,7 +3,7 @@
 use super::manifest::entries;
 use super::{Finding, Tree};
 
-/// For each crate, the crates it may use. Nothing uses the simulator or the chores.
+/// For each crate, the crates it may use. Nothing uses the simulator, the chores or the comparison.
 const DIRECTION: &[(&str, &[&str])] = &[
     ("boxoffice-server", &["boxoffice-cluster", "boxoffice-engine", "boxoffice-core"]),
     ("boxoffice-cluster", &["boxoffice-engine", "boxoffice-core"]),
@@ -11,11 +11,13 @@ const DIRECTION: &[(&str, &[&str])] = &[
     ("boxoffice-core", &[]),
     ("boxoffice-sim", &["boxoffice-engine", "boxoffice-core"]),
     ("boxoffice-xtask", &[]),
+    // It starts the server's binary and knows it from outside only.
+    ("boxoffice-peers", &[]),
 ];
 
 pub(super) fn check_direction(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (file, text) in tree.matching("crates/", "/Cargo.toml") {
+    for (file, text) in tree.packages("/Cargo.toml") {
         let entries = entries(text);
         let name = entries.iter().find(|entry| (entry.table, entry.key) == ("package", "name"));
         let (name, line) = name.map_or(("", 1), |entry| (entry.value.trim_matches('"'), entry.line));
@@ -53,7 +55,7 @@ pub(super) fn check_inheritance(tree: &Tree) -> Vec<Finding> {
     if shared.is_empty() {
         findings.push(Finding::new("Cargo.toml", 1, "has no [workspace.package] to inherit from"));
     }
-    for (file, text) in tree.matching("crates/", "/Cargo.toml") {
+    for (file, text) in tree.packages("/Cargo.toml") {
         let entries = entries(text);
         let says = |table: &str, key: &str| {
             entries.iter().any(|entry| (entry.table, entry.key, entry.value) == (table, key, "true"))
@@ -87,7 +89,7 @@ pub(super) fn check_reasons(tree: &Tree) -> Vec<Finding> {
             findings.push(Finding::new("Cargo.toml", entry.line, message));
         }
     }
-    for (file, text) in tree.matching("crates/", "/Cargo.toml") {
+    for (file, text) in tree.packages("/Cargo.toml") {
         for entry in entries(text) {
             let Some(dependency) = entry.dependency() else { continue };
             let inherited = entry.key.ends_with("workspace") || entry.value.contains("workspace = true");
@@ -136,6 +138,9 @@ mod tests {
             let tree = Tree::of(&[("crates/x/Cargo.toml", &manifest(name, dependencies))]);
             assert_finds(check_direction, &tree, &expected);
         }
+        let comparison = manifest("peers", "[dependencies]\nboxoffice-engine.workspace = true");
+        let tree = Tree::of(&[("bench/peers/Cargo.toml", &comparison)]);
+        assert_finds(check_direction, &tree, &["bench/peers/Cargo.toml:4"]);
     }
 
     #[test]

@@ -16,6 +16,9 @@ use crate::error::{Error, Result};
 use crate::sources;
 use crate::step::{cargo, output_of};
 
+/// Where packages are.
+const PACKAGES: &[&str] = &["bench/", "crates/"];
+
 /// Looks at everything and says what is wrong.
 type Check = fn(&Tree) -> Vec<Finding>;
 
@@ -107,6 +110,11 @@ impl Tree {
             .iter()
             .filter(move |(file, _)| file.starts_with(start) && file.ends_with(end))
             .map(|(file, text)| (file.as_str(), text.as_str()))
+    }
+
+    /// All files of the workspace's packages whose path ends so.
+    fn packages<'a>(&'a self, end: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+        PACKAGES.iter().flat_map(move |folder| self.matching(folder, end))
     }
 
     #[cfg(test)]

@@ -17,7 +17,7 @@ const REGISTRY_HOSTS: &[&str] = &[concat!("crates", ".io")];
 const MACHINE_PATHS: &[&str] = &[concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/")];
 
 pub(super) fn check_headers(tree: &Tree) -> Vec<Finding> {
-    tree.matching("crates/", ".rs")
+    tree.packages(".rs")
         .filter(|(_, text)| !text.starts_with("//! "))
         .map(|(file, _)| Finding::new(file, 1, "must start with a `//!` sentence that says what it is for"))
         .collect()
@@ -25,7 +25,7 @@ pub(super) fn check_headers(tree: &Tree) -> Vec<Finding> {
 
 pub(super) fn check_leftovers(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (file, text) in tree.matching("crates/", ".rs") {
+    for (file, text) in tree.packages(".rs") {
         let tokens = tokens(text);
         for name in ["todo", "unimplemented", "dbg"] {
             let lines = lines_with(&tokens, &[name, "!"]);
@@ -180,8 +180,10 @@ mod tests {
             ("crates/a/src/b.rs", "use std::fmt;\n//! Too late."),
             ("crates/a/tests/c.rs", ""),
             ("crates/a/Cargo.toml", "[package]"),
+            ("bench/d/src/main.rs", "fn main() {}"),
         ]);
-        assert_finds(check_headers, &tree, &["crates/a/src/b.rs:1", "crates/a/tests/c.rs:1"]);
+        let places = ["bench/d/src/main.rs:1", "crates/a/src/b.rs:1", "crates/a/tests/c.rs:1"];
+        assert_finds(check_headers, &tree, &places);
     }
 
     #[test]

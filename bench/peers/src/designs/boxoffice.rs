@@ -1,0 +1,265 @@
+//! (d) Boxoffice: the binary as it is shipped, over HTTP, one booking a request or thousands.
+//!
+//! Best available over the whole hall, a hold with a deadline, an idempotency key each, answered when the journal is
+//! on disk. Unlike the others it is asked over TCP and HTTP, and does the work of the application server too.
+//!
+//! After a power cut: what was acknowledged is there, once; the same key gets the same bytes again.
+//!
+//! Where it fails: a single process is a single machine; while it restarts, nobody books.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::process::Signal;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::drive::{Client, Design, Recorded};
+use crate::error::{Error, Result};
+use crate::process::{Server, directory};
+
+/// 400 subsections of 50 rows of 50 seats: the largest hall there is.
+const SUBSECTIONS: u64 = 400;
+const ROWS: u64 = 50;
+const COLUMNS: u64 = 50;
+/// Bookings in one request to `/v1/batch`.
+pub(crate) const BATCH: u64 = 5_000;
+
+/// A running server with an empty hall.
+pub(crate) struct Boxoffice<C> {
+    server: Server,
+    program: PathBuf,
+    directory: tempfile::TempDir,
+    address: SocketAddr,
+    client: fn(Connection) -> C,
+}
+
+impl<C> Boxoffice<C> {
+    /// With clients of a kind: [`Single::new`] or [`Batches::new`].
+    pub(crate) async fn start(program: &Path, client: fn(Connection) -> C) -> Result<Boxoffice<C>> {
+        let directory = directory()?;
+        let mut command = Command::new(program);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(directory.path().join("store"));
+        let mut server = Server::start(&mut command, Signal::KILL, directory.path().join("boxoffice.log"))?;
+        let address = server
+            .ready(async |server| {
+                let said = server.said();
+                let (_, after) =
+                    said.split_once("listening on http://").ok_or("it does not say where it is")?;
+                let (address, _) = after.split_once(char::is_whitespace).ok_or("it is still speaking")?;
+                address.parse().map_err(|_| "it says no address")
+            })
+            .await?;
+        let boxoffice = Boxoffice { server, program: program.to_path_buf(), directory, address, client };
+        let subsections: Vec<String> = (1..=SUBSECTIONS)
+            .map(|number| format!(r#"{{"number":{number},"rows":{ROWS},"cols":{COLUMNS}}}"#))
+            .collect();
+        let hall = format!(
+            r#"{{"id":"hall","name":"Hall","currency":"TWD","sections":[{{"name":"A","price":3000,"subsections":[{}]}}]}}"#,
+            subsections.join(",")
+        );
+        let mut connection = Connection::open(boxoffice.address).await?;
+        connection.expect(&post("/v1/events", "", &hall), 201).await?;
+        Ok(boxoffice)
+    }
+}
+
+impl<C: Client + 'static> Design for Boxoffice<C> {
+    type Client = C;
+
+    async fn client(&self, _index: usize, _clients: usize) -> Result<C> {
+        Ok((self.client)(Connection::open(self.address).await?))
+    }
+
+    fn processes(&self) -> Vec<u32> {
+        vec![self.server.id()]
+    }
+
+    /// Taken is what the running server says; bookings are what the journal has after the process was killed. A key is
+    /// part of the change that made its booking.
+    async fn recorded(self) -> Result<Recorded> {
+        let mut connection = Connection::open(self.address).await?;
+        let event =
+            connection.expect(b"GET /v1/events/hall HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n", 200).await?;
+        let event = String::from_utf8_lossy(event);
+        // The last numbers are those of the whole event.
+        let taken = event.rsplit_once(r#""held":"#).and_then(|(_, after)| number_before(after, ','));
+        let taken = taken.ok_or_else(|| Error::Wrong(format!("an event of another form: {event}")))?;
+        let Boxoffice { server, program, directory, .. } = self;
+        drop(server);
+        let verified = Command::new(program)
+            .args(["verify", "--data"])
+            .arg(directory.path().join("store"))
+            .output()
+            .map_err(Error::io("cannot run boxoffice verify"))?;
+        let said = String::from_utf8_lossy(&verified.stdout).into_owned()
+            + &String::from_utf8_lossy(&verified.stderr);
+        let bookings = said.rsplit_once(" changes, ").and_then(|(_, after)| number_before(after, ' '));
+        match bookings {
+            Some(bookings) if verified.status.success() => Ok(Recorded { bookings, taken, keys: bookings }),
+            _ => Err(Error::Wrong(format!("boxoffice verify: {said}"))),
+        }
+    }
+}
+
+fn number_before(text: &str, end: char) -> Option<u64> {
+    text.split(end).next()?.parse().ok()
+}
+
+/// A connection that is kept, with one request at a time.
+pub(crate) struct Connection {
+    stream: TcpStream,
+    buffer: Vec<u8>,
+}
+
+impl Connection {
+    async fn open(address: SocketAddr) -> Result<Connection> {
+        let stream = TcpStream::connect(address).await.map_err(Error::io("cannot connect to boxoffice"))?;
+        stream.set_nodelay(true).map_err(Error::io("cannot set up a socket"))?;
+        Ok(Connection { stream, buffer: Vec::with_capacity(4 * 1024) })
+    }
+
+    /// Sends a whole request and reads the whole answer, which must have that status; its body.
+    async fn expect(&mut self, request: &[u8], status: u16) -> Result<&[u8]> {
+        self.stream.write_all(request).await.map_err(Error::io("cannot send to boxoffice"))?;
+        self.buffer.clear();
+        let mut head = None;
+        let (found, body) = loop {
+            match head {
+                Some((found, body, length)) if self.buffer.len() >= body + length => break (found, body),
+                _ => {}
+            }
+            let read = self.stream.read_buf(&mut self.buffer).await;
+            if read.map_err(Error::io("cannot read from boxoffice"))? == 0 {
+                return Err(Error::Wrong("boxoffice closed a connection".to_owned()));
+            }
+            if head.is_none() {
+                head = read_head(&self.buffer);
+            }
+        };
+        let body = &self.buffer[body..];
+        if found != status {
+            return Err(Error::Wrong(format!(
+                "boxoffice answered {found}: {}",
+                String::from_utf8_lossy(body)
+            )));
+        }
+        Ok(body)
+    }
+}
+
+/// Status, where the body begins, and how long it is.
+fn read_head(bytes: &[u8]) -> Option<(u16, usize, usize)> {
+    let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
+    let head = std::str::from_utf8(&bytes[..end]).ok()?;
+    let status = head.get(9..12)?.parse().ok()?;
+    let length = head.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok())?
+    });
+    Some((status, end + 4, length.unwrap_or(0)))
+}
+
+fn post(path: &str, header: &str, body: &str) -> Vec<u8> {
+    let length = body.len();
+    format!(
+        "POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n{header}content-length: {length}\r\n\r\n{body}"
+    )
+    .into_bytes()
+}
+
+/// `{"section":"A-3","seat":"1-2",..` of each booking in an answer, as numbers of seats.
+fn seats_in(body: &[u8]) -> Option<Vec<u64>> {
+    let body = std::str::from_utf8(body).ok()?;
+    let seat = |text: &str| {
+        let subsection = number_before(text, '"')?;
+        let (row, column) = text.split_once(r#""seat":""#)?.1.split('"').next()?.split_once('-')?;
+        let (row, column) = (row.parse::<u64>().ok()?, column.parse::<u64>().ok()?);
+        Some(((subsection - 1) * ROWS + row - 1) * COLUMNS + column - 1)
+    };
+    body.split(r#""section":"A-"#).skip(1).map(seat).collect()
+}
+
+/// One booking a request.
+pub(crate) struct Single {
+    connection: Connection,
+    seats: Vec<u64>,
+}
+
+impl Single {
+    pub(crate) fn new(connection: Connection) -> Single {
+        Single { connection, seats: Vec::new() }
+    }
+}
+
+impl Client for Single {
+    async fn book(&mut self, number: u64) -> Result<()> {
+        let body =
+            format!(r#"{{"customer":"customer-{number}","event":"hall","best_available":{{"quantity":1}}}}"#);
+        let request = post("/v1/bookings", &format!("idempotency-key: key-{number}\r\n"), &body);
+        let answer = self.connection.expect(&request, 201).await?;
+        match seats_in(answer).as_deref() {
+            Some([seat]) => self.seats.push(*seat),
+            _ => return Err(Error::Wrong(format!("not one seat: {}", String::from_utf8_lossy(answer)))),
+        }
+        Ok(())
+    }
+
+    fn seats(self) -> Vec<u64> {
+        self.seats
+    }
+}
+
+/// [`BATCH`] bookings a request.
+pub(crate) struct Batches {
+    connection: Connection,
+    /// Read when the clock no longer runs.
+    answers: Vec<Vec<u8>>,
+}
+
+impl Batches {
+    pub(crate) fn new(connection: Connection) -> Batches {
+        Batches { connection, answers: Vec::new() }
+    }
+}
+
+impl Client for Batches {
+    const BOOKINGS: u64 = BATCH;
+
+    async fn book(&mut self, number: u64) -> Result<()> {
+        use std::fmt::Write;
+        let mut body = String::with_capacity(128 * BATCH as usize);
+        body.push_str(r#"{"commands":["#);
+        for booking in number * BATCH..(number + 1) * BATCH {
+            let comma = if booking == number * BATCH { "" } else { "," };
+            let written = write!(
+                body,
+                r#"{comma}{{"op":"book","idempotency_key":"key-{booking}","customer":"customer-{booking}","event":"hall","best_available":{{"quantity":1}}}}"#
+            );
+            written.expect("a string takes everything");
+        }
+        body.push_str("]}");
+        let answer = self.connection.expect(&post("/v1/batch", "", &body), 200).await?;
+        self.answers.push(answer.to_vec());
+        Ok(())
+    }
+
+    /// An answer that is not all bookings gives fewer seats than the servers have, or than were asked for.
+    fn seats(self) -> Vec<u64> {
+        self.answers.iter().flat_map(|answer| seats_in(answer).unwrap_or_default()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seats_are_read_from_answers() {
+        let answer = br#"{"seats":[{"section":"A-1","seat":"1-1","price":3}]},{"seats":[{"section":"A-2","seat":"3-4","price":3}]}"#;
+        assert_eq!(seats_in(answer), Some(vec![0, 2_500 + 103]));
+        assert_eq!(seats_in(br#"{"code":"SEAT_UNAVAILABLE"}"#), Some(vec![]));
+        assert_eq!(seats_in(br#"{"section":"A-x","seat":"3-4"}"#), None);
+    }
+}
