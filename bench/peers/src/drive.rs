@@ -64,6 +64,7 @@ pub(crate) struct Sample {
     /// Of the servers, not of the generator.
     pub(crate) cpu_seconds_per_thousand: f64,
     pub(crate) written_bytes_each: f64,
+    pub(crate) dirtied_bytes_each: f64,
 }
 
 /// What the clients share.
@@ -111,6 +112,7 @@ pub(crate) async fn drive<D: Design>(design: D, clients: usize, span: Span) -> R
         per_second: bookings / took.as_secs_f64(),
         cpu_seconds_per_thousand: used.cpu_seconds * 1_000.0 / bookings,
         written_bytes_each: used.written_bytes / bookings,
+        dirtied_bytes_each: used.dirtied_bytes / bookings,
         ..percentiles(latencies)?
     })
 }
@@ -156,6 +158,7 @@ fn percentiles(mut latencies: Vec<Duration>) -> Result<Sample> {
             p99_ms,
             cpu_seconds_per_thousand: 0.0,
             written_bytes_each: 0.0,
+            dirtied_bytes_each: 0.0,
         }),
         _ => Err(Error::Wrong("nothing was booked".to_owned())),
     }

@@ -32,7 +32,7 @@ struct Plan {
 }
 
 const WHOLE: Plan = Plan {
-    rounds: 5,
+    rounds: 3,
     trial: Span { warm_up: Duration::from_millis(300), measured: Duration::from_millis(1_200) },
     round: Span { warm_up: Duration::from_millis(500), measured: Duration::from_secs(4) },
 };

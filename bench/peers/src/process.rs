@@ -86,8 +86,10 @@ impl Drop for Server {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Usage {
     pub(crate) cpu_seconds: f64,
-    /// Bytes of the pages made dirty, which is what goes to the disk.
+    /// Bytes handed to the kernel with `write` and its like.
     pub(crate) written_bytes: f64,
+    /// Bytes of the pages that became dirty by it.
+    pub(crate) dirtied_bytes: f64,
 }
 
 impl Usage {
@@ -101,7 +103,9 @@ impl Usage {
                 return Err(Error::Wrong(format!("process {id} is gone")));
             };
             usage.cpu_seconds += process.cpu_seconds;
-            usage.written_bytes += written_bytes(id)?;
+            let (written, dirtied) = written_and_dirtied(id)?;
+            usage.written_bytes += written;
+            usage.dirtied_bytes += dirtied;
             waiting.extend(processes.iter().filter(|(_, child)| child.parent == id).map(|(id, _)| *id));
         }
         Ok(usage)
@@ -111,6 +115,7 @@ impl Usage {
         Usage {
             cpu_seconds: self.cpu_seconds - before.cpu_seconds,
             written_bytes: self.written_bytes - before.written_bytes,
+            dirtied_bytes: self.dirtied_bytes - before.dirtied_bytes,
         }
     }
 }
@@ -146,16 +151,19 @@ fn parse_stat(stat: &str) -> Option<Process> {
 }
 
 /// Its own and, as Linux adds them up, of its children that were waited for.
-fn written_bytes(id: u32) -> Result<f64> {
+fn written_and_dirtied(id: u32) -> Result<(f64, f64)> {
     let path = format!("/proc/{id}/io");
     let io = match std::fs::read_to_string(&path) {
         Ok(io) => io,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0.0),
+        // It ended since it was listed.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((0.0, 0.0)),
         Err(error) => return Err(Error::Io { what: format!("cannot read {path}"), error }),
     };
-    io.lines()
-        .find_map(|line| line.strip_prefix("write_bytes: ")?.parse().ok())
-        .ok_or_else(|| Error::Wrong(format!("{path} has another form: {io}")))
+    let value = |name: &str| io.lines().find_map(|line| line.strip_prefix(name)?.parse().ok());
+    match (value("wchar: "), value("write_bytes: ")) {
+        (Some(written), Some(dirtied)) => Ok((written, dirtied)),
+        _ => Err(Error::Wrong(format!("{path} has another form: {io}"))),
+    }
 }
 
 /// A program on the search path.

@@ -34,12 +34,12 @@ pub(crate) fn print(rows: &[Row]) {
     let of = |wanted: Contender| rows.iter().find(|row| row.contender == wanted).expect("all are measured");
     let single = of(Contender::BoxofficeSingle);
     println!(
-        "\n{:<44} {:>7} {:>10} {:>9} {:>9} {:>11} {:>9} {:>9}",
-        "", "clients", "bookings/s", "p50 ms", "p99 ms", "CPU s/1,000", "bytes", "(d) is"
+        "\n{:<44} {:>7} {:>10} {:>9} {:>9} {:>11} {:>7} {:>9} {:>9}",
+        "", "clients", "bookings/s", "p50 ms", "p99 ms", "CPU s/1,000", "bytes", "dirtied", "(d) is"
     );
     for row in rows {
         println!(
-            "{:<44} {:>7} {:>10.0} {:>9.2} {:>9.2} {:>11.3} {:>9.0} {:>8.2}x",
+            "{:<44} {:>7} {:>10.0} {:>9.2} {:>9.2} {:>11.3} {:>7.0} {:>9.0} {:>8.2}x",
             row.contender.name(),
             row.clients,
             row.median_of(|sample| sample.per_second),
@@ -47,6 +47,7 @@ pub(crate) fn print(rows: &[Row]) {
             row.median_of(|sample| sample.p99_ms),
             row.median_of(|sample| sample.cpu_seconds_per_thousand),
             row.median_of(|sample| sample.written_bytes_each),
+            row.median_of(|sample| sample.dirtied_bytes_each),
             median(ratios(single, row)),
         );
     }
