@@ -328,7 +328,7 @@ impl Sale {
             self.again(step, None, now);
         } else {
             self.open_steps -= 1;
-            self.tally.refused("NO_ANSWER", now);
+            self.tally.refused("no answer", now);
         }
     }
 
