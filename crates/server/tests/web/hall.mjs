@@ -5,7 +5,10 @@ import { press, shows } from "./browser.mjs";
 /** Opens a block of seats from the list: the map goes there, and its first free seat has the focus. */
 export async function openBlock(page, block) {
   await press(page, `>>> [data-block="${block}"]`);
-  return page.waitForSelector(">>> [data-seat]:focus");
+  const seat = await page.waitForSelector(">>> [data-seat]:focus");
+  // It is moved to its place with the next picture of the map.
+  await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+  return seat;
 }
 
 /** Picks seats of a block with the mouse or a finger, where they are on the map. */
