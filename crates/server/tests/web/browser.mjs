@@ -27,6 +27,9 @@ export async function openBrowser() {
 export async function visit(browser, url, { viewport = DESKTOP, scheme = "light", language = "en", motion = "reduce", allow = [], hosts = [] } = {}) {
   const profile = await browser.createBrowserContext();
   const page = await profile.newPage();
+  const wait = page.waitForSelector.bind(page);
+  // Without `visible` puppeteer looks again when the document changes, and what happens in a shadow root does not change it.
+  page.waitForSelector = (selector, options = {}) => wait(selector, { visible: selector.startsWith(">>>"), ...options });
   page.setDefaultTimeout(PATIENCE_MS);
   await page.setViewport(viewport);
   await paint(page, scheme, motion);
