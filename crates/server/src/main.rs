@@ -19,6 +19,7 @@ mod listen;
 mod measure;
 mod openapi;
 mod outer;
+mod packing;
 mod page;
 mod path;
 mod problem;

@@ -2,11 +2,11 @@
 //!
 //! A feed follows the inventory and keeps the newest `change` messages, ready to send. Watchers who keep up get each of them;
 //! whoever falls behind what is kept starts again with a snapshot. Nobody slows the feed, and the feed does not slow the
-//! writer.
+//! writer. Whoever can unpack gets everything packed, once for all of them.
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -20,6 +20,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::app::App;
+use crate::packing::{self, pack};
 use crate::problem::Problem;
 use crate::render;
 
@@ -29,6 +30,9 @@ const KEPT_MESSAGES_MAX: usize = 4_096;
 const KEPT_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// A busy inventory changes hundreds of times a second: watchers get what gathered in this time in one write.
 const GATHER: Duration = Duration::from_millis(100);
+/// Every write to every watcher takes its time. What many watch gathers longer, so that buyers keep the processors.
+const GATHER_FOR_EACH: Duration = Duration::from_micros(250);
+const GATHER_MAX: Duration = Duration::from_millis(500);
 /// A comment that keeps proxies from cutting a quiet stream.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
@@ -41,9 +45,25 @@ pub(crate) struct Feeds {
 struct Feed {
     kept: Mutex<Kept>,
     /// The last snapshot and its sequence. Locked while one is rendered: whoever comes meanwhile takes that one.
-    snapshot: tokio::sync::Mutex<Option<(u64, Bytes)>>,
+    snapshot: tokio::sync::Mutex<Option<(u64, Arc<Text>)>>,
     /// How far the feed is; closed when it ends.
     sequence: watch::Receiver<u64>,
+}
+
+/// Messages as they are sent. Packed when the first who wants them so comes.
+struct Text {
+    plain: Bytes,
+    packed: OnceLock<Bytes>,
+}
+
+impl Text {
+    fn new(plain: Bytes) -> Text {
+        Text { plain, packed: OnceLock::new() }
+    }
+
+    fn sent(&self, packs: bool) -> Bytes {
+        if packs { self.packed.get_or_init(|| pack(&self.plain)).clone() } else { self.plain.clone() }
+    }
 }
 
 /// What goes out in one write: the messages of some batches in a row.
@@ -52,12 +72,20 @@ struct Frame {
     first: u64,
     /// Where each message begins.
     starts: Vec<usize>,
-    text: Bytes,
+    text: Text,
 }
 
 impl Frame {
     fn last(&self) -> u64 {
         self.first + self.starts.len() as u64 - 1
+    }
+
+    /// Its messages after a sequence; `None` if there is a gap before them.
+    fn after(&self, sequence: u64, packs: bool) -> Option<Bytes> {
+        match usize::try_from((sequence + 1).checked_sub(self.first)?).ok()? {
+            0 => Some(self.text.sent(packs)),
+            skip => Some(Text::new(self.text.plain.slice(self.starts[skip]..)).sent(packs)),
+        }
     }
 }
 
@@ -80,14 +108,14 @@ impl Gathering {
 
     fn take(&mut self) -> Option<Frame> {
         let Gathering { first, starts, text } = std::mem::take(self);
-        (!starts.is_empty()).then(|| Frame { first, starts, text: text.into() })
+        (!starts.is_empty()).then(|| Frame { first, starts, text: Text::new(text.into()) })
     }
 }
 
 #[derive(Default)]
 struct Kept {
     /// In order of sequence, without a gap.
-    frames: VecDeque<Frame>,
+    frames: VecDeque<Arc<Frame>>,
     messages: usize,
     bytes: usize,
 }
@@ -95,21 +123,19 @@ struct Kept {
 impl Kept {
     fn push(&mut self, frame: Frame) {
         self.messages += frame.starts.len();
-        self.bytes += frame.text.len();
-        self.frames.push_back(frame);
+        self.bytes += frame.text.plain.len();
+        self.frames.push_back(Arc::new(frame));
         while self.frames.len() > 1 && (self.messages > KEPT_MESSAGES_MAX || self.bytes > KEPT_BYTES_MAX) {
             let oldest = self.frames.pop_front().expect("more than one");
             self.messages -= oldest.starts.len();
-            self.bytes -= oldest.text.len();
+            self.bytes -= oldest.text.plain.len();
         }
     }
 
-    /// The messages after a sequence, up to the end of their frame; `None` if they are not here.
-    fn after(&self, sequence: u64) -> Option<(u64, Bytes)> {
+    /// The frame with the message after a sequence, or with the first one that is still here.
+    fn after(&self, sequence: u64) -> Option<Arc<Frame>> {
         let place = self.frames.partition_point(|frame| frame.last() <= sequence);
-        let frame = self.frames.get(place)?;
-        let skip = usize::try_from((sequence + 1).checked_sub(frame.first)?).ok()?;
-        Some((frame.last(), frame.text.slice(frame.starts[skip]..)))
+        self.frames.get(place).map(Arc::clone)
     }
 }
 
@@ -124,19 +150,27 @@ pub(crate) async fn watch(
     // An id that this inventory has not reached is none of ours.
     let resume = resume.filter(|&id: &u64| id <= reached);
     let feed = Feed::of(app, inventory).await?;
+    let packs = packing::is_accepted(headers);
     let watcher = Watcher {
         app: Arc::clone(app),
         inventory,
         sequence: feed.sequence.clone(),
         feed,
         at: resume,
+        packs,
         _counted: Counted::new(),
     };
     let messages = stream::unfold(watcher, |mut watcher| async {
         let message = watcher.next().await?;
         Some((Ok::<Bytes, Infallible>(message), watcher))
     });
-    Ok(event_stream(app, messages))
+    let head = stream::iter(packs.then_some(Ok(packing::HEAD)));
+    let mut response = event_stream(app, head.chain(messages));
+    response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+    if packs {
+        response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    Ok(response)
 }
 
 /// A response that stays open until its messages end or the server stops.
@@ -197,6 +231,8 @@ struct Watcher {
     sequence: watch::Receiver<u64>,
     /// The last sequence that was sent, or that the client says it has.
     at: Option<u64>,
+    /// Whether everything is sent packed.
+    packs: bool,
     _counted: Counted,
 }
 
@@ -206,20 +242,20 @@ impl Watcher {
         let Some(at) = self.at else { return self.snapshot().await };
         let news = tokio::time::timeout(HEARTBEAT, self.sequence.wait_for(|&sequence| sequence > at)).await;
         match news.map(|news| news.is_ok()) {
-            Err(_) => return Some(HEARTBEAT_MESSAGE),
+            Err(_) => return Some(Text::new(HEARTBEAT_MESSAGE).sent(self.packs)),
             Ok(false) => return None,
             Ok(true) => {}
         }
         let kept = self.feed.kept.lock().after(at);
-        match kept {
-            Some((last, messages)) => {
-                self.at = Some(last);
-                Some(messages)
-            }
-            None => match self.catch_up(at).await {
-                Some(messages) => Some(messages),
-                None => self.snapshot().await,
-            },
+        if let Some((last, messages)) =
+            kept.and_then(|frame| Some((frame.last(), frame.after(at, self.packs)?)))
+        {
+            self.at = Some(last);
+            return Some(messages);
+        }
+        match self.catch_up(at).await {
+            Some(messages) => Some(Text::new(messages).sent(self.packs)),
+            None => self.snapshot().await,
         }
     }
 
@@ -252,12 +288,13 @@ impl Watcher {
             None => {
                 let stock = engine.view(self.inventory).await.ok()?;
                 let text = render::snapshot(&stock, engine.now());
-                let text = message("snapshot", Some(stock.sequence), &text);
-                last.insert((stock.sequence, text)).clone()
+                let text = Text::new(message("snapshot", Some(stock.sequence), &text));
+                last.insert((stock.sequence, Arc::new(text))).clone()
             }
         };
         self.at = Some(sequence);
-        Some(text)
+        // While `last` is locked: who wants it packed too waits here without a thread.
+        Some(text.sent(self.packs))
     }
 }
 
@@ -294,9 +331,10 @@ async fn follow(
     let mut last = Some(now);
     let mut gathering = Gathering::default();
     // The first change after a quiet time goes out at once, those that follow it gather.
-    let mut sent_at = Instant::now() - GATHER;
+    let mut sent_at = Instant::now() - GATHER_MAX;
     loop {
-        let due = if gathering.starts.is_empty() { Instant::now() + HEARTBEAT } else { sent_at + GATHER };
+        let gather = gathering_time(feed.strong_count());
+        let due = if gathering.starts.is_empty() { Instant::now() + HEARTBEAT } else { sent_at + gather };
         let next = tokio::time::timeout_at(due, subscription.next()).await;
         let Some(feed) = feed.upgrade() else { return };
         match next {
@@ -331,7 +369,7 @@ async fn follow(
                 SubscriptionError::Store(_) | SubscriptionError::Damaged(_) | SubscriptionError::Stopped,
             )) => return,
         }
-        if sent_at.elapsed() >= GATHER
+        if sent_at.elapsed() >= gather
             && let Some(frame) = gathering.take()
         {
             sent_at = Instant::now();
@@ -340,6 +378,11 @@ async fn follow(
             reached.send_replace(sequence);
         }
     }
+}
+
+fn gathering_time(watchers: usize) -> Duration {
+    let watchers = u32::try_from(watchers).unwrap_or(u32::MAX);
+    GATHER_FOR_EACH.saturating_mul(watchers).clamp(GATHER, GATHER_MAX)
 }
 
 #[cfg(test)]
@@ -360,7 +403,9 @@ mod tests {
         kept.push(frame(5..=5));
         kept.push(frame(6..=8));
         let after = |sequence| {
-            kept.after(sequence).map(|(last, text)| (last, String::from_utf8(text.to_vec()).unwrap()))
+            let frame = kept.after(sequence)?;
+            let text = frame.after(sequence, false)?;
+            Some((frame.last(), String::from_utf8(text.to_vec()).unwrap()))
         };
         assert_eq!(after(4), Some((5, "<5>".to_owned())));
         assert_eq!(after(5), Some((8, "<6><7><8>".to_owned())));
@@ -378,7 +423,7 @@ mod tests {
         }
         assert!(kept.messages <= KEPT_MESSAGES_MAX);
         assert_eq!(kept.messages, kept.frames.iter().map(|frame| frame.starts.len()).sum::<usize>());
-        assert_eq!(kept.bytes, kept.frames.iter().map(|frame| frame.text.len()).sum::<usize>());
-        assert!(kept.after(0).is_none());
+        assert_eq!(kept.bytes, kept.frames.iter().map(|frame| frame.text.plain.len()).sum::<usize>());
+        assert!(kept.after(0).and_then(|frame| frame.after(0, false)).is_none(), "message 1 is gone");
     }
 }

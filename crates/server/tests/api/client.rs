@@ -4,6 +4,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
+use flate2::bufread::GzDecoder;
 use serde_json::Value;
 
 /// Longer than anything the server may take, so that a test that hangs says where.
@@ -79,7 +80,10 @@ impl Call {
         assert_eq!(status, 200, "{asked}");
         let kind = headers.iter().find(|(name, _)| name == "content-type").map(|(_, value)| value.as_str());
         assert_eq!(kind, Some("text/event-stream"), "{asked}");
-        Stream { reader }
+        if headers.iter().any(|(name, value)| name == "content-encoding" && value == "gzip") {
+            return Stream { reader: Box::new(BufReader::new(GzDecoder::new(reader))), is_packed: true };
+        }
+        Stream { reader: Box::new(reader), is_packed: false }
     }
 
     fn text(&self, version: &str) -> Vec<u8> {
@@ -215,7 +219,8 @@ pub(crate) fn told(booking: &Value) -> String {
 
 /// An open live stream.
 pub(crate) struct Stream {
-    reader: BufReader<TcpStream>,
+    reader: Box<dyn BufRead>,
+    pub(crate) is_packed: bool,
 }
 
 /// One message of a live stream.

@@ -93,6 +93,38 @@ fn another_watcher_who_came_later_does_not_keep_anybody_from_resuming() {
 }
 
 #[test]
+fn who_unpacks_gets_the_same_in_fewer_bytes() {
+    let hall = Venue::hall(10, 10);
+    let packed = |last: &str| {
+        hall.server
+            .call("GET", &hall.at("/stream"))
+            .header("Accept-Encoding", "br, gzip")
+            .header("Last-Event-ID", last)
+            .watch()
+    };
+    let (mut plain, mut stream) = (hall.stream(), packed(""));
+    assert!(stream.is_packed && !plain.is_packed);
+    assert_eq!(stream.expect("snapshot"), plain.expect("snapshot"));
+    for _ in 0..10 {
+        hall.booked(&best(1));
+    }
+    // Who comes back is sent what others have been sent already, and in the middle of what they were sent in one piece.
+    let mut changes = Vec::new();
+    for sequence in 2..=11 {
+        let change = plain.expect("change");
+        assert_eq!(stream.expect("change"), change);
+        assert_eq!(change.id, Some(sequence));
+        changes.push(change);
+    }
+    for last in [1, 4, 10] {
+        let mut back = packed(&last.to_string());
+        for change in &changes[last - 1..] {
+            assert_eq!(&back.expect("change"), change);
+        }
+    }
+}
+
+#[test]
 fn an_id_that_is_none_of_ours_starts_again_with_a_snapshot() {
     let hall = Venue::hall(1, 4);
     hall.booked(&best(1));
