@@ -16,7 +16,6 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use axum::http::Method;
 use axum::response::IntoResponse;
 use futures_util::FutureExt;
-use futures_util::future::join_all;
 use http_body_util::BodyExt;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -32,6 +31,7 @@ use crate::measure::count_booking;
 use crate::outer::{Around, RequestId, broken, finish};
 use crate::problem::Problem;
 use crate::routes::bookings::create::{Prepared, created, prepare};
+use crate::submit::Granted;
 
 const ROUTE: &str = "/v1/bookings";
 const BEGINNING: &[u8] = b"POST /v1/bookings HTTP/1.1\r\n";
@@ -158,25 +158,32 @@ async fn answer_all(
         [] => false,
         [request] => {
             let taken = Taken::new(request, true);
-            let prepared = prepare_safely(app, address, request).await;
-            answer(app, taken, prepared, output).await
+            let granted = match safely(understand(app, address, request)).await {
+                Ok(prepared) => safely(prepared.send(app)).await,
+                Err(problem) => Err(problem),
+            };
+            answer(app, taken, granted, output).await
         }
         requests => {
-            let mut prepared = Vec::with_capacity(requests.len());
+            let mut commands = Vec::with_capacity(requests.len());
+            let mut waiting = Vec::with_capacity(requests.len());
             for (index, request) in requests.iter().enumerate() {
                 let taken = Taken::new(request, index == last);
-                prepared.push((taken, prepare_safely(app, address, request).await));
+                let sent =
+                    safely(understand(app, address, request)).await.map(|Prepared { command, sent }| {
+                        commands.push((sent.inventory, command));
+                        sent
+                    });
+                waiting.push((taken, sent));
             }
-            // Each is handed to the engine when it is first polled: in order.
-            let answers = prepared.into_iter().map(|(taken, prepared)| async move {
-                let mut output = Vec::new();
-                let closed = answer(app, taken, prepared, &mut output).await;
-                (output, closed)
-            });
+            let mut answers = app.engine.submit_all(commands).await.into_iter();
             let mut any_closed = false;
-            for (answer, closed) in join_all(answers).await {
-                output.extend_from_slice(&answer);
-                any_closed |= closed;
+            for (taken, sent) in waiting {
+                let granted = match sent {
+                    Ok(sent) => safely(sent.answered(app, answers.next().expect("each has an answer"))).await,
+                    Err(problem) => Err(problem),
+                };
+                any_closed |= answer(app, taken, granted, output).await;
             }
             any_closed
         }
@@ -317,8 +324,9 @@ impl Taken {
     }
 }
 
-async fn prepare_safely(app: &App, address: SocketAddr, request: &Request<'_>) -> Result<Prepared, Problem> {
-    AssertUnwindSafe(understand(app, address, request)).catch_unwind().await.unwrap_or_else(|_| Err(broken()))
+/// A panic is the end of one request, not of the connection.
+async fn safely<T>(work: impl Future<Output = Result<T, Problem>>) -> Result<T, Problem> {
+    AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| Err(broken()))
 }
 
 async fn understand(app: &App, address: SocketAddr, request: &Request<'_>) -> Result<Prepared, Problem> {
@@ -335,34 +343,27 @@ async fn understand(app: &App, address: SocketAddr, request: &Request<'_>) -> Re
     prepare(app, caller, key, wanted).await
 }
 
-/// Sends the booking, and appends the whole answer. Returns whether that says that no other follows.
-async fn answer(app: &App, taken: Taken, prepared: Result<Prepared, Problem>, output: &mut Vec<u8>) -> bool {
+/// Appends the whole answer. Returns whether it says that no other follows.
+async fn answer(app: &App, taken: Taken, granted: Result<Granted, Problem>, output: &mut Vec<u8>) -> bool {
     let begun = output.len();
-    let granted = match prepared {
-        Ok(prepared) => {
-            let granted = AssertUnwindSafe(grant(app, &taken, prepared, output)).catch_unwind().await;
-            granted.unwrap_or_else(|_| Err(broken()))
-        }
-        Err(problem) => Err(problem),
-    };
-    let problem = match granted {
-        Ok(farewell) => {
+    let farewell = taken.is_farewell(app);
+    let written =
+        safely(async { granted.map(|granted| write_granted(app, &taken, &granted, farewell, output)) });
+    let problem = match written.await {
+        Ok(()) => {
             count_booking(taken.started.elapsed());
             return farewell;
         }
         Err(problem) => problem,
     };
     output.truncate(begun);
-    let farewell = taken.is_farewell(app);
     let Taken { id, started, from_elsewhere, .. } = taken;
     let around = Around { id: &id, method: &Method::POST, route: ROUTE, started, from_elsewhere };
     write_response(finish(problem.into_response(), &around), farewell, output).await;
     farewell
 }
 
-async fn grant(app: &App, taken: &Taken, prepared: Prepared, output: &mut Vec<u8>) -> Result<bool, Problem> {
-    let granted = prepared.send(app).await?;
-    let farewell = taken.is_farewell(app);
+fn write_granted(app: &App, taken: &Taken, granted: &Granted, farewell: bool, output: &mut Vec<u8>) {
     let replayed = if granted.answer.replayed { "idempotent-replayed: true\r\n" } else { "" };
     let elsewhere = if taken.from_elsewhere { cross_origin::ALLOWED_LINES } else { "" };
     output.extend_from_slice(b"HTTP/1.1 201 Created\r\ncontent-type: application/json\r\nx-request-id: ");
@@ -378,10 +379,9 @@ async fn grant(app: &App, taken: &Taken, prepared: Prepared, output: &mut Vec<u8
     output.extend_from_slice(LENGTH_ROOM);
     output.extend_from_slice(b"\r\n\r\n");
     let body_at = output.len();
-    serde_json::to_writer(&mut *output, &created(app, &granted)).expect("answers are plain data");
+    serde_json::to_writer(&mut *output, &created(app, granted)).expect("answers are plain data");
     let length = (output.len() - body_at).to_string();
     output[length_at..length_at + length.len()].copy_from_slice(length.as_bytes());
-    Ok(farewell)
 }
 
 async fn write_response(response: axum::response::Response, farewell: bool, output: &mut Vec<u8>) {

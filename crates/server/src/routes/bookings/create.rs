@@ -6,13 +6,13 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use boxoffice_core::booking::{Booking, Status};
-use boxoffice_core::command::Action;
+use boxoffice_core::command::{Action, Command};
 use boxoffice_core::commands::{AreaWish, BestAvailable, Book, Places, SeatWish, SectionSeats, Want};
 use boxoffice_core::event::SeatName;
 use boxoffice_core::ids::{BookingId, InventoryKind};
 use boxoffice_core::outcome::Grant;
-use boxoffice_engine::InventoryNumber;
 use boxoffice_engine::ids::inventory_of;
+use boxoffice_engine::{Answer, InventoryNumber, SubmitError};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -259,14 +259,21 @@ pub(crate) async fn create(
     Ok(json(StatusCode::CREATED, &created(&app, &granted), granted.answer.replayed))
 }
 
-/// A booking that only has to be sent. Whoever has several prepares them in order before the first is sent: preparing may wait,
-/// and they are decided in the order they are sent.
+/// A booking that only has to be sent, and what its answer needs. Whoever has several prepares them in order before they are sent
+/// together: preparing may wait, and they are decided in the order they are sent.
 pub(crate) struct Prepared {
+    pub(crate) command: Command,
+    pub(crate) sent: Sent,
+}
+
+/// A booking that is on its way.
+pub(crate) struct Sent {
+    pub(crate) inventory: InventoryNumber,
     caller: Caller,
     key: IdempotencyKey,
     request: NewBooking,
-    inventory: InventoryNumber,
-    book: Book,
+    /// The id that it was to have.
+    admitted: BookingId,
 }
 
 /// Everything before a booking is sent to the engine.
@@ -279,17 +286,37 @@ pub(crate) async fn prepare(
     let inventory = request.inventory(app, &caller)?;
     let book = request.command(app, &caller, inventory).await?;
     admit_hold(app, &caller, inventory, &book, &key).await?;
-    Ok(Prepared { caller, key, request, inventory, book })
+    let sent = Sent { inventory, caller, key, request, admitted: book.id };
+    let command = sent.asked(app).command(Action::Book(Box::new(book)));
+    Ok(Prepared { command, sent })
 }
 
 impl Prepared {
     pub(crate) async fn send(self, app: &App) -> Result<Granted, Problem> {
-        let Prepared { caller, key, request, inventory, book } = self;
-        let admitted = book.id;
-        let asked = Asked { app, caller: &caller, key: &key, operation: OPERATION, request: &request };
-        let granted = asked.send(inventory, Action::Book(Box::new(book))).await;
-        settle_hold(app, &caller, admitted, granted.as_ref().ok());
+        let answer = app.engine.submit(self.sent.inventory, self.command).await;
+        self.sent.answered(app, answer).await
+    }
+}
+
+impl Sent {
+    fn asked<'a>(&'a self, app: &'a App) -> Asked<'a, NewBooking> {
+        Asked { app, caller: &self.caller, key: &self.key, operation: OPERATION, request: &self.request }
+    }
+
+    /// What the engine's answer means for whoever asked.
+    pub(crate) async fn answered(
+        &self,
+        app: &App,
+        answer: Result<Answer, SubmitError>,
+    ) -> Result<Granted, Problem> {
+        let granted = self.understand(app, answer).await;
+        settle_hold(app, &self.caller, self.admitted, granted.as_ref().ok());
         granted
+    }
+
+    async fn understand(&self, app: &App, answer: Result<Answer, SubmitError>) -> Result<Granted, Problem> {
+        let answer = answer?;
+        self.asked(app).understand(app.engine.view(self.inventory).await?, answer).await
     }
 }
 
