@@ -7,6 +7,7 @@ import { day, number, whyNot } from "./format.js";
 import { language, t } from "./words.js";
 import { findPart } from "./desk-find.js";
 import { dateIn } from "./dates.js";
+import { now } from "./server-clock.js";
 import { holdsPart } from "./desk-holds.js";
 import { paced } from "./desk-pace.js";
 import { redeemPart } from "./desk-redeem.js";
@@ -76,7 +77,7 @@ function usePart(desk) {
   const peaks = h("ol", { class: "peaks" });
 
   const read = async () => {
-    const from = dateIn(Date.now(), inventory.timezone ?? "UTC");
+    const from = dateIn(now(), inventory.timezone ?? "UTC");
     try {
       use = await api.get(
         `/v1/schedules/${encodeURIComponent(inventory.id)}/analytics?from=${from}&to=${later(from, Number(span.value) - 1)}`,

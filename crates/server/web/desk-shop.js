@@ -3,6 +3,7 @@
 import { Refusal } from "./api.js";
 import { h } from "./dom.js";
 import { clock, dateTime, exactMoney, whyNot } from "./format.js";
+import { now } from "./server-clock.js";
 import { spokenNote } from "./spoken-note.js";
 import { t } from "./words.js";
 import { findPart } from "./desk-find.js";
@@ -106,24 +107,24 @@ function boxCard(desk, first) {
     }
     for (const button of buttons) button.disabled = false;
   };
-  /** @param {Box} now */
-  const update = (now) => {
-    if (now.quantity !== box.quantity && document.activeElement !== quantity) quantity.value = String(now.quantity);
-    if (now.price !== box.price && document.activeElement !== cost) cost.value = String(now.price / units);
-    box = now;
-    badge.className = `badge ${BADGES[now.status]}`;
-    badge.textContent = t(`desk.box.${now.status}`);
-    left.textContent = t("desk.box.left", { n: now.remaining, total: now.quantity });
-    bar.style.setProperty("--part", `${(100 * (now.quantity - now.remaining)) / Math.max(1, now.quantity)}%`);
-    const next = now.next_price && {
-      price: exactMoney(now.next_price.price, currency),
-      time: clock(now.next_price.at, timezone ?? undefined),
+  /** @param {Box} fresh */
+  const update = (fresh) => {
+    if (fresh.quantity !== box.quantity && document.activeElement !== quantity) quantity.value = String(fresh.quantity);
+    if (fresh.price !== box.price && document.activeElement !== cost) cost.value = String(fresh.price / units);
+    box = fresh;
+    badge.className = `badge ${BADGES[fresh.status]}`;
+    badge.textContent = t(`desk.box.${fresh.status}`);
+    left.textContent = t("desk.box.left", { n: fresh.remaining, total: fresh.quantity });
+    bar.style.setProperty("--part", `${(100 * (fresh.quantity - fresh.remaining)) / Math.max(1, fresh.quantity)}%`);
+    const next = fresh.next_price && {
+      price: exactMoney(fresh.next_price.price, currency),
+      time: clock(fresh.next_price.at, timezone ?? undefined),
     };
-    price.textContent = [t("desk.box.now", { price: exactMoney(now.price, currency) }), next && t("desk.box.next", next)]
+    price.textContent = [t("desk.box.now", { price: exactMoney(fresh.price, currency) }), next && t("desk.box.next", next)]
       .filter(Boolean)
       .join(" · ");
-    toggle.textContent = t(now.status === "CLOSED" ? "desk.box.open" : "desk.box.close");
-    card.dataset["status"] = now.status;
+    toggle.textContent = t(fresh.status === "CLOSED" ? "desk.box.open" : "desk.box.close");
+    card.dataset["status"] = fresh.status;
   };
   const card = h("li", { class: "card stack", "data-box": first.id },
     h("div", { class: "spread" }, h("h3", {}, first.name), badge),
@@ -140,7 +141,7 @@ function boxCard(desk, first) {
       event.preventDefault();
       const wanted = Math.round(Number(cost.value) * units);
       // A step of the curve that has begun would stand above the new price; those to come stay.
-      const steps = box.price_curve.filter((step) => Date.parse(step.at) > Date.now());
+      const steps = box.price_curve.filter((step) => Date.parse(step.at) > now());
       send({ quantity: Number(quantity.value), ...(wanted === box.price ? {} : { price: wanted, price_curve: steps }) }, "desk.box.changed");
     } },
       h("div", {}, h("label", { for: quantity.id }, t("desk.box.quantity")), quantity),

@@ -6,6 +6,7 @@ import { day, number, whyNot } from "./format.js";
 import { spokenNote } from "./spoken-note.js";
 import { t } from "./words.js";
 import { dateIn } from "./dates.js";
+import { now } from "./server-clock.js";
 import { minorUnits } from "./desk-format.js";
 
 /** @typedef {import("./desk-live.js").Desk} Desk */
@@ -16,7 +17,7 @@ const BADGES = /** @type {const} */ ({ AVAILABLE: "good", LIMITED: "warn", FULL:
 /** @param {Desk} desk */
 export function slotsPart(desk) {
   const { live, inventory, signal } = desk;
-  const today = dateIn(Date.now(), inventory.timezone ?? "UTC");
+  const today = dateIn(now(), inventory.timezone ?? "UTC");
   const date = h("input", { id: "date", type: "date", value: asked() ?? today, "data-date": "", onchange: () => draw() });
   const heading = h("h3", {});
   const list = h("ul", { class: "slots" });
@@ -105,17 +106,17 @@ function slotRow(desk, first) {
     }
     for (const button of buttons) button.disabled = false;
   };
-  /** @param {Slot} now */
-  const update = (now) => {
+  /** @param {Slot} fresh */
+  const update = (fresh) => {
     // What someone is typing is left alone; else the field follows.
-    if (now.total_capacity !== slot.total_capacity && document.activeElement !== capacity) capacity.value = String(now.total_capacity);
-    slot = now;
-    badge.className = `badge ${BADGES[now.availability]}`;
-    badge.textContent = t(`desk.slot.${now.availability}`);
-    use.textContent = t("desk.slot.use", { booked: now.booked_count, total: now.total_capacity, left: now.available_count });
-    bar.style.setProperty("--part", `${(100 * now.booked_count) / Math.max(1, now.total_capacity)}%`);
-    toggle.textContent = t(now.status === "CLOSED" ? "desk.slot.open" : "desk.slot.close");
-    row.dataset["status"] = now.status;
+    if (fresh.total_capacity !== slot.total_capacity && document.activeElement !== capacity) capacity.value = String(fresh.total_capacity);
+    slot = fresh;
+    badge.className = `badge ${BADGES[fresh.availability]}`;
+    badge.textContent = t(`desk.slot.${fresh.availability}`);
+    use.textContent = t("desk.slot.use", { booked: fresh.booked_count, total: fresh.total_capacity, left: fresh.available_count });
+    bar.style.setProperty("--part", `${(100 * fresh.booked_count) / Math.max(1, fresh.total_capacity)}%`);
+    toggle.textContent = t(fresh.status === "CLOSED" ? "desk.slot.open" : "desk.slot.close");
+    row.dataset["status"] = fresh.status;
   };
   const row = h("li", { class: "slot", "data-slot": first.id },
     h("div", { class: "spread" }, h("strong", { class: "number" }, `${first.start_time}–${first.end_time}`), badge),

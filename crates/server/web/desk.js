@@ -11,6 +11,7 @@ import { enter, forgetKey, keyForm, storedKey } from "./desk-key.js";
 import { Codes } from "./desk-codes.js";
 import { Live } from "./desk-live.js";
 import { LiveBadge } from "./live-badge.js";
+import { setClock } from "./server-clock.js";
 import { tabList } from "./desk-tabs.js";
 
 /** @typedef {import("./api.js").Api} Api */
@@ -63,8 +64,8 @@ function ask(reason) {
 /** @param {string | null} key */
 async function open(key) {
   const { api, role } = await enter(key, () => ask(t("desk.key.ended")));
-  const known = (await Promise.all(KINDS.map((kind) => all(api, kind)))).flat();
-  draw(api, role, key !== null, known);
+  const [known] = await Promise.all([Promise.all(KINDS.map((kind) => all(api, kind))), setClock(api)]);
+  draw(api, role, key !== null, known.flat());
 }
 
 /** @param {Api} api @param {typeof KINDS[number]} kind @returns {Promise<Inventory[]>} */
