@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::designs::boxoffice::{Batches, Boxoffice, Single};
+use crate::designs::boxoffice::{Batches, Boxoffice, Reach, Single};
 use crate::designs::redis_lua::RedisLua;
 use crate::designs::redis_script::RedisScript;
 use crate::designs::redlock::{Locked, Redlock};
@@ -22,17 +22,18 @@ pub(crate) enum Contender {
     RedlockEvent,
     RedlockSeat,
     BoxofficeSingle,
+    BoxofficeShared,
     BoxofficeBatch,
 }
 
 use Contender::{
-    BoxofficeBatch, BoxofficeSingle, RedisLuaAlways, RedisLuaEverySecond, RedisScriptAlways,
+    BoxofficeBatch, BoxofficeShared, BoxofficeSingle, RedisLuaAlways, RedisLuaEverySecond, RedisScriptAlways,
     RedisScriptEverySecond, RedlockEvent, RedlockSeat, SlotRow as SlotRowLocked,
 };
 
 impl Contender {
     /// In the order of the table.
-    pub(crate) const ALL: [Contender; 9] = [
+    pub(crate) const ALL: [Contender; 10] = [
         RedisLuaEverySecond,
         RedisLuaAlways,
         RedisScriptEverySecond,
@@ -41,6 +42,7 @@ impl Contender {
         RedlockEvent,
         RedlockSeat,
         BoxofficeSingle,
+        BoxofficeShared,
         BoxofficeBatch,
     ];
 
@@ -54,6 +56,7 @@ impl Contender {
             RedlockEvent => "(c)  Redlock + PostgreSQL, first free seat",
             RedlockSeat => "(c') Redlock + PostgreSQL, seats named",
             BoxofficeSingle => "(d)  Boxoffice, POST /v1/bookings",
+            BoxofficeShared => "(d') the same, on shared connections",
             BoxofficeBatch => "(d)  Boxoffice, POST /v1/batch of 5,000",
         }
     }
@@ -71,7 +74,9 @@ impl Contender {
             RedlockEvent | RedlockSeat => {
                 "all that was acknowledged is there, once; keys caught between two commits answer 409, then \"failed\""
             }
-            BoxofficeSingle => "all that was acknowledged is there, once; the same key gets the same answer",
+            BoxofficeSingle | BoxofficeShared => {
+                "all that was acknowledged is there, once; the same key gets the same answer"
+            }
             BoxofficeBatch => "the same, for each booking of a batch",
         }
     }
@@ -88,7 +93,8 @@ impl Contender {
             | RedisScriptAlways
             | SlotRowLocked
             | RedlockSeat
-            | BoxofficeSingle => &[1, 4, 16, 64, 256],
+            | BoxofficeSingle
+            | BoxofficeShared => &[1, 4, 16, 64, 256],
         }
     }
 
@@ -106,8 +112,15 @@ impl Contender {
             SlotRowLocked => drive(SlotRow::start().await?, clients, span).await,
             RedlockEvent => drive(Redlock::start(Locked::Event).await?, clients, span).await,
             RedlockSeat => drive(Redlock::start(Locked::Seat).await?, clients, span).await,
-            BoxofficeSingle => drive(Boxoffice::start(boxoffice, Single::new).await?, clients, span).await,
-            BoxofficeBatch => drive(Boxoffice::start(boxoffice, Batches::new).await?, clients, span).await,
+            BoxofficeSingle => {
+                drive(Boxoffice::start(boxoffice, Reach::Own, Single::new).await?, clients, span).await
+            }
+            BoxofficeShared => {
+                drive(Boxoffice::start(boxoffice, Reach::Shared, Single::new).await?, clients, span).await
+            }
+            BoxofficeBatch => {
+                drive(Boxoffice::start(boxoffice, Reach::Own, Batches::new).await?, clients, span).await
+            }
         }
     }
 }

@@ -22,11 +22,13 @@ impl Row {
 }
 
 /// How many times as fast one should be as another, at least.
-const WANTED: [(Contender, Contender, f64); 5] = [
+const WANTED: [(Contender, Contender, f64); 7] = [
     (Contender::BoxofficeSingle, Contender::SlotRow, 20.0),
     (Contender::BoxofficeSingle, Contender::RedlockEvent, 30.0),
     (Contender::BoxofficeSingle, Contender::RedisLuaAlways, 3.0),
     (Contender::BoxofficeSingle, Contender::RedisLuaEverySecond, 1.0),
+    (Contender::BoxofficeShared, Contender::RedisLuaAlways, 3.0),
+    (Contender::BoxofficeShared, Contender::RedisLuaEverySecond, 1.0),
     (Contender::BoxofficeBatch, Contender::BoxofficeSingle, 5.0),
 ];
 

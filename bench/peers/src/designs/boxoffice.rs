@@ -3,18 +3,28 @@
 //! Best available over the whole hall, a hold with a deadline, an idempotency key each, answered when the journal is
 //! on disk. Unlike the others it is asked over TCP and HTTP, and does the work of the application server too.
 //!
+//! One booking a request is asked for in two ways: by clients with a connection each, as strangers have it, and by clients who
+//! share as many connections as those of Redis do and send on without waiting for each other, as behind a gateway.
+//!
 //! After a power cut: what was acknowledged is there, once; the same key gets the same bytes again.
 //!
 //! Where it fails: a single process is a single machine; while it restarts, nobody books.
 
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::rc::Rc;
 
 use rustix::process::Signal;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::sync::{Notify, oneshot};
 
+use super::redis_lua::CONNECTIONS;
 use crate::drive::{Client, Design, Recorded};
 use crate::error::{Error, Result};
 use crate::process::{Server, directory};
@@ -32,12 +42,23 @@ pub(crate) struct Boxoffice<C> {
     program: PathBuf,
     directory: tempfile::TempDir,
     address: SocketAddr,
-    client: fn(Connection) -> C,
+    client: fn(Way) -> C,
+    /// What clients share; if there is nothing, each has a connection of its own.
+    lines: Vec<Rc<Line>>,
+}
+
+/// How clients reach the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// A connection each.
+    Own,
+    /// As many connections as the clients of Redis share.
+    Shared,
 }
 
 impl<C> Boxoffice<C> {
     /// With clients of a kind: [`Single::new`] or [`Batches::new`].
-    pub(crate) async fn start(program: &Path, client: fn(Connection) -> C) -> Result<Boxoffice<C>> {
+    pub(crate) async fn start(program: &Path, reach: Reach, client: fn(Way) -> C) -> Result<Boxoffice<C>> {
         let directory = directory()?;
         let mut command = Command::new(program);
         command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(directory.path().join("store"));
@@ -51,7 +72,8 @@ impl<C> Boxoffice<C> {
                 address.parse().map_err(|_| "it says no address")
             })
             .await?;
-        let boxoffice = Boxoffice { server, program: program.to_path_buf(), directory, address, client };
+        let program = program.to_path_buf();
+        let mut boxoffice = Boxoffice { server, program, directory, address, client, lines: Vec::new() };
         let subsections: Vec<String> = (1..=SUBSECTIONS)
             .map(|number| format!(r#"{{"number":{number},"rows":{ROWS},"cols":{COLUMNS}}}"#))
             .collect();
@@ -61,6 +83,11 @@ impl<C> Boxoffice<C> {
         );
         let mut connection = Connection::open(boxoffice.address).await?;
         connection.expect(&post("/v1/events", "", &hall), 201).await?;
+        if reach == Reach::Shared {
+            for _ in 0..CONNECTIONS {
+                boxoffice.lines.push(Line::open(address).await?);
+            }
+        }
         Ok(boxoffice)
     }
 }
@@ -68,8 +95,12 @@ impl<C> Boxoffice<C> {
 impl<C: Client + 'static> Design for Boxoffice<C> {
     type Client = C;
 
-    async fn client(&self, _index: usize, _clients: usize) -> Result<C> {
-        Ok((self.client)(Connection::open(self.address).await?))
+    async fn client(&self, index: usize, _clients: usize) -> Result<C> {
+        let way = match self.lines.as_slice() {
+            [] => Way::Own(Connection::open(self.address).await?),
+            lines => Way::Shared(Rc::clone(&lines[index % lines.len()])),
+        };
+        Ok((self.client)(way))
     }
 
     fn processes(&self) -> Vec<u32> {
@@ -107,6 +138,98 @@ fn number_before(text: &str, end: char) -> Option<u64> {
     text.split(end).next()?.parse().ok()
 }
 
+/// A client's way to the server.
+pub(crate) enum Way {
+    Own(Connection),
+    Shared(Rc<Line>),
+}
+
+impl Way {
+    /// The body of the answer, which must have that status.
+    async fn expect(&mut self, request: &[u8], status: u16) -> Result<Cow<'_, [u8]>> {
+        match self {
+            Way::Own(connection) => connection.expect(request, status).await.map(Cow::Borrowed),
+            Way::Shared(line) => line.expect(request, status).await.map(Cow::Owned),
+        }
+    }
+}
+
+/// Its status and its body.
+type Answer = (u16, Vec<u8>);
+
+/// A connection that many send on without waiting for each other. What gathers goes out in one write; answers come in order.
+pub(crate) struct Line {
+    outgoing: RefCell<Vec<u8>>,
+    has_some: Notify,
+    waiting: RefCell<VecDeque<oneshot::Sender<Answer>>>,
+}
+
+impl Line {
+    async fn open(address: SocketAddr) -> Result<Rc<Line>> {
+        let (reader, writer) = connect(address).await?.into_split();
+        let line = Rc::new(Line {
+            outgoing: RefCell::default(),
+            has_some: Notify::new(),
+            waiting: RefCell::default(),
+        });
+        tokio::task::spawn_local(Rc::clone(&line).send_all(writer));
+        tokio::task::spawn_local(Rc::clone(&line).read_all(reader));
+        Ok(line)
+    }
+
+    async fn expect(&self, request: &[u8], status: u16) -> Result<Vec<u8>> {
+        let (sender, answer) = oneshot::channel();
+        self.outgoing.borrow_mut().extend_from_slice(request);
+        self.waiting.borrow_mut().push_back(sender);
+        self.has_some.notify_one();
+        match answer.await {
+            Ok((found, body)) if found == status => Ok(body),
+            Ok((found, body)) => Err(unexpected(found, &body)),
+            Err(_) => Err(Error::Wrong("boxoffice closed a connection".to_owned())),
+        }
+    }
+
+    async fn send_all(self: Rc<Line>, mut writer: OwnedWriteHalf) {
+        loop {
+            self.has_some.notified().await;
+            // Whoever is ready to send now gets onto the same write.
+            tokio::task::yield_now().await;
+            let gathered = self.outgoing.take();
+            if writer.write_all(&gathered).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// When it ends, all who wait are told by the end of their channels.
+    async fn read_all(self: Rc<Line>, mut reader: OwnedReadHalf) {
+        let mut buffer = Vec::with_capacity(64 * 1024);
+        while let Ok(1..) = reader.read_buf(&mut buffer).await {
+            let mut used = 0;
+            while let Some((status, body_at, length)) = read_head(&buffer[used..])
+                && let Some(body) = buffer[used..].get(body_at..body_at + length)
+                && let Some(sender) = self.waiting.borrow_mut().pop_front()
+            {
+                // Who no longer waits was stopped.
+                drop(sender.send((status, body.to_vec())));
+                used += body_at + length;
+            }
+            buffer.drain(..used);
+        }
+        self.waiting.take();
+    }
+}
+
+async fn connect(address: SocketAddr) -> Result<TcpStream> {
+    let stream = TcpStream::connect(address).await.map_err(Error::io("cannot connect to boxoffice"))?;
+    stream.set_nodelay(true).map_err(Error::io("cannot set up a socket"))?;
+    Ok(stream)
+}
+
+fn unexpected(status: u16, body: &[u8]) -> Error {
+    Error::Wrong(format!("boxoffice answered {status}: {}", String::from_utf8_lossy(body)))
+}
+
 /// A connection that is kept, with one request at a time.
 pub(crate) struct Connection {
     stream: TcpStream,
@@ -115,9 +238,7 @@ pub(crate) struct Connection {
 
 impl Connection {
     async fn open(address: SocketAddr) -> Result<Connection> {
-        let stream = TcpStream::connect(address).await.map_err(Error::io("cannot connect to boxoffice"))?;
-        stream.set_nodelay(true).map_err(Error::io("cannot set up a socket"))?;
-        Ok(Connection { stream, buffer: Vec::with_capacity(4 * 1024) })
+        Ok(Connection { stream: connect(address).await?, buffer: Vec::with_capacity(4 * 1024) })
     }
 
     /// Sends a whole request and reads the whole answer, which must have that status; its body.
@@ -140,10 +261,7 @@ impl Connection {
         };
         let body = &self.buffer[body..];
         if found != status {
-            return Err(Error::Wrong(format!(
-                "boxoffice answered {found}: {}",
-                String::from_utf8_lossy(body)
-            )));
+            return Err(unexpected(found, body));
         }
         Ok(body)
     }
@@ -183,13 +301,13 @@ fn seats_in(body: &[u8]) -> Option<Vec<u64>> {
 
 /// One booking a request.
 pub(crate) struct Single {
-    connection: Connection,
+    way: Way,
     seats: Vec<u64>,
 }
 
 impl Single {
-    pub(crate) fn new(connection: Connection) -> Single {
-        Single { connection, seats: Vec::new() }
+    pub(crate) fn new(way: Way) -> Single {
+        Single { way, seats: Vec::new() }
     }
 }
 
@@ -198,10 +316,10 @@ impl Client for Single {
         let body =
             format!(r#"{{"customer":"customer-{number}","event":"hall","best_available":{{"quantity":1}}}}"#);
         let request = post("/v1/bookings", &format!("idempotency-key: key-{number}\r\n"), &body);
-        let answer = self.connection.expect(&request, 201).await?;
-        match seats_in(answer).as_deref() {
+        let answer = self.way.expect(&request, 201).await?;
+        match seats_in(&answer).as_deref() {
             Some([seat]) => self.seats.push(*seat),
-            _ => return Err(Error::Wrong(format!("not one seat: {}", String::from_utf8_lossy(answer)))),
+            _ => return Err(Error::Wrong(format!("not one seat: {}", String::from_utf8_lossy(&answer)))),
         }
         Ok(())
     }
@@ -213,14 +331,14 @@ impl Client for Single {
 
 /// [`BATCH`] bookings a request.
 pub(crate) struct Batches {
-    connection: Connection,
+    way: Way,
     /// Read when the clock no longer runs.
     answers: Vec<Vec<u8>>,
 }
 
 impl Batches {
-    pub(crate) fn new(connection: Connection) -> Batches {
-        Batches { connection, answers: Vec::new() }
+    pub(crate) fn new(way: Way) -> Batches {
+        Batches { way, answers: Vec::new() }
     }
 }
 
@@ -240,8 +358,8 @@ impl Client for Batches {
             written.expect("a string takes everything");
         }
         body.push_str("]}");
-        let answer = self.connection.expect(&post("/v1/batch", "", &body), 200).await?;
-        self.answers.push(answer.to_vec());
+        let answer = self.way.expect(&post("/v1/batch", "", &body), 200).await?.into_owned();
+        self.answers.push(answer);
         Ok(())
     }
 
