@@ -173,13 +173,18 @@ impl Server {
             fields[11].parse::<f64>().expect("a number") + fields[12].parse::<f64>().expect("a number");
         ticks / 100.0
     }
+
+    /// Ends it without a word.
+    pub(crate) fn kill(&mut self) {
+        // It is over for it either way.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It is over for it either way.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.kill();
     }
 }
 

@@ -137,6 +137,7 @@ fn print_row(name: &str, measured: &mut Measured, cpu_seconds: f64) {
 /// Requests at a steady rate, whether or not earlier ones were answered: waiting counts from when each was due.
 async fn half_load(per_second: f64) {
     let directory = tempfile::tempdir().expect("a directory");
+    let mut syncs = syncs(directory.path());
     let server = boxoffice(directory.path());
     create_hall(&server, "hall").await;
     let (address, start) = (server.address, Instant::now());
@@ -174,12 +175,33 @@ async fn half_load(per_second: f64) {
         .await;
     let mut measured = Measured { latencies, took: start.elapsed() };
     let ms = |duration: Duration| duration.as_secs_f64() * 1_000.0;
+    let (p50, p99) = (ms(measured.percentile(50.0)), ms(measured.percentile(99.0)));
     println!(
-        "at half the peak ({per_second:.0}/s offered, {:.0}/s answered): p50 {:.2} ms, p99 {:.2} ms",
+        "at half the peak ({per_second:.0}/s offered, {:.0}/s answered): p50 {p50:.2} ms, p99 {p99:.2} ms",
         measured.per_second(),
-        ms(measured.percentile(50.0)),
-        ms(measured.percentile(99.0))
     );
+    let (sync_p50, sync_p99) = (ms(syncs.percentile(50.0)), ms(syncs.percentile(99.0)));
+    println!(
+        "one fdatasync of 4 KiB on the same disk, idle: p50 {sync_p50:.2} ms, p99 {sync_p99:.2} ms; p99 of bookings: {:.1} times its p99, {:.1} its p50 (wanted at most 3)",
+        p99 / sync_p99,
+        p99 / sync_p50
+    );
+}
+
+/// What the disk takes to make one page durable, again and again.
+fn syncs(directory: &std::path::Path) -> Measured {
+    use std::os::unix::fs::FileExt;
+    let file = std::fs::File::create(directory.join("page")).expect("a file");
+    let start = Instant::now();
+    let latencies = (0..500u64)
+        .map(|turn| {
+            let begun = Instant::now();
+            file.write_all_at(&[turn as u8; 4096], turn % 16 * 4096).expect("it is written");
+            file.sync_data().expect("it is durable");
+            begun.elapsed()
+        })
+        .collect();
+    Measured { latencies, took: start.elapsed() }
 }
 
 async fn batches() {
