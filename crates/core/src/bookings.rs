@@ -244,6 +244,7 @@ mod tests {
         });
         let expected = [(second(100), id("b1")), (second(102), id("b3")), (second(103), id("b4"))];
         assert_eq!(bookings.deadlines().collect::<Vec<_>>(), expected);
+        assert_eq!(bookings.live_holds(), 3);
     }
 
     #[test]

@@ -116,6 +116,7 @@ mod tests {
             assert!(deadlines.heap.len() <= 2 * expected.len() + LEFT_BEHIND_MIN);
             let counts = |expires_at, place: u32| current[place as usize] == Some(expires_at);
             assert_eq!(deadlines.in_order(counts), expected);
+            assert_eq!(deadlines.len(), expected.len());
         }
     }
 }

@@ -87,3 +87,16 @@ const _: () = assert!(
 );
 const _: () = assert!(UNITS_PER_BOOKING_DEFAULT <= UNITS_PER_BOOKING_MAX);
 const _: () = assert!(PRICE_MINOR_UNITS_MAX <= i64::MAX / UNITS_PER_BOOKING_MAX as i64 / 4);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_computed_is_what_is_documented() {
+        assert_eq!(ADDRESS_CHARACTERS_MAX, "-65535".len() + 32);
+        assert_eq!(SLOTS_PER_SCHEDULE_MAX, 140_160);
+        assert_eq!((METADATA_BYTES_MAX, CONTACT_BYTES_MAX), (4_096, 4_096));
+        assert_eq!(KEY_KEEP_SECONDS_MAX, 2_592_000);
+    }
+}

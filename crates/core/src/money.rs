@@ -87,3 +87,14 @@ pub struct PriceStep {
     /// Each unit costs this.
     pub price: Money,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_currency_is_its_code() {
+        let currency = Currency(*b"TWD");
+        assert_eq!((currency.as_str(), format!("{currency:?}").as_str()), ("TWD", "TWD"));
+    }
+}

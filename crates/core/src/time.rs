@@ -311,5 +311,8 @@ mod tests {
         }
         assert_eq!(Timestamp(i64::MAX).clamped(), Timestamp(253_370_764_800_000));
         assert_eq!(Timestamp(5).plus_seconds(2), Timestamp(2_005));
+        let two_days_later = 253_370_764_800_000 + 172_800_000;
+        assert!(Timestamp(two_days_later).is_local_time());
+        assert!(!Timestamp(two_days_later + 1).is_local_time());
     }
 }
