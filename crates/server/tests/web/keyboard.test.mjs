@@ -80,7 +80,8 @@ test("a day and a time are chosen and held", async () => {
   await tabTo(page, "[data-date]");
   const from = await page.evaluate(() => document.activeElement.dataset.date);
   for (let date = from; date < day; date = dateInTaipei((Date.parse(date) - Date.parse(today)) / 86_400_000 + 1)) await page.keyboard.press("ArrowRight");
-  await page.waitForSelector(`[data-date="${day}"]:focus`);
+  // It may be in another month, which is read when one comes there.
+  await page.waitForSelector(`[data-date="${day}"][data-state="AVAILABLE"]:focus`);
   await page.keyboard.press("Enter");
   await page.waitForSelector(`[data-slot="${day}T13:00"]`);
   await tabTo(page, "[data-act=more]");
