@@ -66,10 +66,11 @@ export function findPart(desk) {
     if (id !== null) {
       try {
         await api.get(`/v1/bookings/${id}`, { signal });
+        if (mine !== searches) return;
         note.textContent = "";
         desk.go("bookings", { booking: id });
       } catch (error) {
-        note.textContent = error instanceof Refusal && error.status === 404 ? t("desk.find.none") : whyNot(error);
+        if (mine === searches) note.textContent = error instanceof Refusal && error.status === 404 ? t("desk.find.none") : whyNot(error);
       }
       return;
     }
