@@ -43,6 +43,8 @@ export function findPart(desk) {
   };
   const readOn = async () => {
     const mine = searches;
+    // Pressed twice, it would bring the same ones twice.
+    more.disabled = true;
     try {
       const { items, next_cursor } = await api.get(`/v1/bookings?${asked}`, { signal });
       if (mine !== searches) return 0;
@@ -54,6 +56,8 @@ export function findPart(desk) {
       if (!signal.aborted) note.textContent = whyNot(error);
       more.hidden = true;
       return 0;
+    } finally {
+      more.disabled = false;
     }
   };
   const search = async () => {
