@@ -38,6 +38,8 @@ export function bookingView(desk, id, signal, { onClose, onChange }) {
   };
   /** @param {Booking} now */
   const take = (now) => {
+    // Messages come from the stream and from what is done here, in any order: the newer one counts.
+    if (booking !== null && now.version < booking.version) return;
     const fresh = booking === null || booking.version !== now.version || booking.status !== now.status;
     const other = booking === null || booking.status !== now.status;
     booking = now;

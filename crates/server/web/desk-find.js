@@ -43,6 +43,8 @@ export function findPart(desk) {
   };
   const readOn = async () => {
     const mine = searches;
+    // Pressed twice, it would bring the same ones twice.
+    more.disabled = true;
     try {
       const { items, next_cursor } = await api.get(`/v1/bookings?${asked}`, { signal });
       if (mine !== searches) return 0;
@@ -54,6 +56,8 @@ export function findPart(desk) {
       if (!signal.aborted) note.textContent = whyNot(error);
       more.hidden = true;
       return 0;
+    } finally {
+      more.disabled = false;
     }
   };
   const search = async () => {
@@ -66,10 +70,11 @@ export function findPart(desk) {
     if (id !== null) {
       try {
         await api.get(`/v1/bookings/${id}`, { signal });
+        if (mine !== searches) return;
         note.textContent = "";
         desk.go("bookings", { booking: id });
       } catch (error) {
-        note.textContent = error instanceof Refusal && error.status === 404 ? t("desk.find.none") : whyNot(error);
+        if (mine === searches) note.textContent = error instanceof Refusal && error.status === 404 ? t("desk.find.none") : whyNot(error);
       }
       return;
     }

@@ -54,7 +54,12 @@ export class SeatGrid {
   }
 
   clear() {
-    this.chosen.clear();
+    this.drop([...this.chosen]);
+  }
+
+  /** These are no longer chosen. @param {string[]} seats */
+  drop(seats) {
+    for (const seat of seats) this.chosen.delete(seat);
     this.draw();
     this.#onChoice();
   }

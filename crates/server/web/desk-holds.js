@@ -32,20 +32,39 @@ export function holdsPart(desk) {
   const partial = h("p", { class: "faint small", hidden: true }, t("desk.holds.part"));
   /** Rows are kept while their hold is, so that a press does not miss. @type {Map<string, {row: HTMLElement, left: HTMLElement}>} */
   const rows = new Map();
+  /** For each reading that is under way, the holds and the seats that ended meanwhile: its answers may be older. @type {Set<Set<string>>} */
+  const readings = new Set();
 
+  /** @param {Hold} hold */
+  const put = (hold) => {
+    const { id, seats } = hold.booking;
+    holds.set(id, hold);
+    for (const { section, seat } of seats) bySeat.set(`${section} ${seat}`, id);
+  };
   /** @param {Booking[]} bookings */
   const take = (bookings) => {
-    for (const booking of bookings) {
-      holds.set(booking.id, { booking, endsAt: performance.now() + (booking.expires_in_seconds ?? 0) * 1000 });
-      for (const { section, seat } of booking.seats) bySeat.set(`${section} ${seat}`, booking.id);
-    }
+    for (const booking of bookings) put({ booking, endsAt: performance.now() + (booking.expires_in_seconds ?? 0) * 1000 });
   };
   /** @param {string} id */
   const drop = (id) => {
     for (const { section, seat } of holds.get(id)?.booking.seats ?? []) bySeat.delete(`${section} ${seat}`);
     holds.delete(id);
+    for (const ended of readings) ended.add(id);
   };
-  const readAll = async () => {
+  /** @param {(isHeld: (booking: Booking) => boolean) => Promise<void>} read */
+  const reading = async (read) => {
+    /** @type {Set<string>} */
+    const ended = new Set();
+    readings.add(ended);
+    try {
+      await read(({ id, seats }) => !ended.has(id) && !seats.some(({ section, seat }) => ended.has(`${section} ${seat}`)));
+    } finally {
+      readings.delete(ended);
+    }
+    draw();
+  };
+  const readAll = () => reading(async (isHeld) => {
+    const before = new Set(holds.keys());
     /** @type {Booking[]} */
     const found = [];
     partial.hidden = await eachBooking(
@@ -53,19 +72,19 @@ export function holdsPart(desk) {
       inventory,
       { status: "on_hold", pagesMax: PAGES_MAX, signal, onPage: (page) => void found.push(...page) },
     );
+    const since = [...holds.values()].filter(({ booking }) => !before.has(booking.id));
     holds = new Map();
     bySeat.clear();
-    take(found);
-    draw();
-  };
-  const readNewest = async () => {
+    take(found.filter(isHeld));
+    since.forEach(put);
+  });
+  const readNewest = () => reading(async (isHeld) => {
     await eachBooking(api, inventory, { status: "on_hold", pagesMax: 4, limit: 50, signal, onPage: (page) => {
       const known = page.some(({ id }) => holds.has(id));
-      take(page);
+      take(page.filter(isHeld));
       return !known;
     } });
-    draw();
-  };
+  });
   const quietly = (/** @type {() => Promise<void>} */ read) => () => read().catch((error) => say(signal.aborted ? null : error));
   const again = paced(AGAIN_MS, signal, quietly(readAll));
   const newest = paced(NEWEST_MS, signal, quietly(readNewest));
@@ -98,7 +117,9 @@ export function holdsPart(desk) {
       }
       for (const button of buttons) button.disabled = false;
       draw();
-      if (pressed) (pressed.isConnected ? pressed : list).focus();
+      // Whoever went on meanwhile stays there.
+      const waits = document.activeElement === document.body || document.activeElement === pressed;
+      if (pressed && waits) (pressed.isConnected ? pressed : list).focus();
     };
     const left = h("strong", { class: "number left", role: "timer", "aria-label": t("hold.left") });
     const what = brief(booking);
@@ -155,6 +176,7 @@ export function holdsPart(desk) {
     if (!change.seats && !change.slots && !change.boxes && !change.areas) return;
     for (const { section, seat, state } of change.seats ?? []) {
       const id = bySeat.get(`${section} ${seat}`);
+      for (const ended of readings) ended[state === "held" ? "delete" : "add"](`${section} ${seat}`);
       if (state !== "held" && id !== undefined) {
         drop(id);
         redraw();

@@ -104,8 +104,9 @@ export function redeemPart(desk) {
     ),
     h("section", { class: "card", "aria-label": t("desk.door.result") }, result),
     earlier);
-  // Where there is no mouse, the focus would cover half of the page with a keyboard.
-  if (matchMedia("(pointer: fine)").matches) requestAnimationFrame(() => input.focus({ preventScroll: true }));
+  // Where there is no mouse, the focus would cover half of the page with a keyboard; and arrow keys are still to lead on to the next tab.
+  const elsewhere = () => document.querySelector("[data-tab]:focus-visible") !== null;
+  if (matchMedia("(pointer: fine)").matches) requestAnimationFrame(() => elsewhere() || input.focus({ preventScroll: true }));
   return part;
 }
 

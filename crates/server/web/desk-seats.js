@@ -55,6 +55,7 @@ export function seatsPart(desk) {
   /** @param {"block" | "unblock"} verb */
   const send = async (verb) => {
     const { section } = grid;
+    const chosen = [...grid.chosen];
     const seats = chosenBy()[verb === "block" ? "available" : "blocked"];
     busy = true;
     sum();
@@ -66,7 +67,8 @@ export function seatsPart(desk) {
         );
       }
       say(t(`desk.seats.${verb}ed`, { n: seats.length, section }), "good");
-      grid.clear();
+      // What was chosen meanwhile stays.
+      if (grid.section === section) grid.drop(chosen);
     } catch (error) {
       const conflicts = error instanceof Refusal && error.code === "SEAT_UNAVAILABLE" ? (error.problem["conflicts"] ?? []) : null;
       const seats = (conflicts ?? []).map((/** @type {any} */ seat) => `${seat.seat} (${t(`desk.seat.${seat.reason}`)})`).join(", ");

@@ -298,7 +298,7 @@ export class Picker {
     const token = tokenOf(id);
     try {
       const booking = await this.#api.get(`/v1/bookings/${id}`, { token, signal: this.#stop.signal });
-      if (this.#panel || (onlyHeld && booking.status !== "on_hold")) return false;
+      if (this.#panel || this.#asking || (onlyHeld && booking.status !== "on_hold")) return false;
       this.#held(booking, token);
       return true;
     } catch (error) {

@@ -76,7 +76,11 @@ function group(heading, kind, first, card) {
   const list = h("ul", { class: "cards" }, first.items.map(card));
   let cursor = first.next_cursor;
   const more = h("button", { type: "button", hidden: cursor === null, onclick: async () => {
-    const next = await api.get(`/v1/${kind}?cursor=${encodeURIComponent(cursor ?? "")}`);
+    // Pressed twice, it would bring the same ones twice.
+    more.disabled = true;
+    const next = await api.get(`/v1/${kind}?cursor=${encodeURIComponent(cursor ?? "")}`).catch(() => null);
+    more.disabled = false;
+    if (next === null) return;
     list.append(...next.items.map(card));
     cursor = next.next_cursor;
     more.hidden = cursor === null;

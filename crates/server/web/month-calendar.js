@@ -72,6 +72,8 @@ export class MonthCalendar {
   /** @param {string} date */
   choose(date) {
     this.chosen = date;
+    // Whoever is in the calendar already is not taken elsewhere.
+    if (this.element.contains(document.activeElement)) return this.refresh();
     this.#current = date;
     this.show(monthOf(date));
   }

@@ -69,6 +69,7 @@ const PAGES = [
     await press(page, `[data-slot="${day}T13:00"] button`);
     await shows(page, "Held for you");
     await press(page, "hold-panel [data-act=cancel]");
+    await shows(page, "Given back.");
   }],
   ["a shop", () => "/shops/bakery", async (page) => {
     await press(page, "[data-box=evening] [data-act=book]");
@@ -89,7 +90,7 @@ const PAGES = [
   }],
   ["the desk, bookings", async () => `/desk?event=gala&tab=bookings&booking=${(await newest()).id}`, (page) => page.waitForSelector("[data-booking] .trail li")],
   ["the desk, seats", () => "/desk?event=gala&tab=seats", (page) => press(page, '[data-seat="8-1"]')],
-  ["the desk, a schedule", () => "/desk?schedule=museum", (page) => page.waitForSelector("[data-tab]")],
+  ["the desk, a schedule", () => "/desk?schedule=museum", (page) => page.waitForSelector(".peaks li")],
   ["the desk, slots", () => `/desk?schedule=museum&tab=slots&date=${day}`, (page) => page.waitForSelector("[data-slot]")],
   ["the desk, boxes", () => "/desk?shop=bakery", (page) => page.waitForSelector("[data-box]")],
   ["the API", () => "/docs", (page) => page.waitForSelector("h2")],

@@ -17,7 +17,8 @@ export async function openBrowser() {
   const executablePath = process.env.CHROMIUM ?? PROGRAMS.find(existsSync);
   if (!executablePath) throw new Error(`no Chromium: install it (on Debian \`apt-get install chromium\`) or name it in CHROMIUM`);
   // Whoever is root has no sandbox; the pages are ours.
-  return puppeteer.launch({ executablePath, args: ["--no-sandbox", "--lang=en-US", "--disable-dev-shm-usage"] });
+  // The first start on a machine reads all of it from the disk.
+  return puppeteer.launch({ executablePath, timeout: 6 * PATIENCE_MS, args: ["--no-sandbox", "--lang=en-US", "--disable-dev-shm-usage"] });
 }
 
 /**
@@ -72,10 +73,24 @@ export function shows(page, text) {
 
 /** Presses with the mouse, or on a phone with a finger, what is there or will be. */
 export async function press(page, selector) {
-  const element = await page.waitForSelector(selector, { visible: true });
+  for (const end = Date.now() + PATIENCE_MS; Date.now() < end; ) {
+    const element = await page.waitForSelector(selector, { visible: true });
+    if (!(await element.evaluate(canBePressed))) continue;
+    return page.viewport().hasTouch ? element.tap() : element.click();
+  }
+  throw new Error(`${selector} is grey, or moves all the time`);
+}
+
+/** In the page: whether it is still there, not grey, and in the same place from one picture to the next. */
+async function canBePressed(found) {
   // Nobody presses what is behind something else: they scroll.
-  await element.evaluate((found) => found.scrollIntoView({ block: "center" }));
-  await (page.viewport().hasTouch ? element.tap() : element.click());
+  found.scrollIntoView({ block: "center" });
+  const next = () => new Promise(requestAnimationFrame);
+  const place = () => JSON.stringify(found.getBoundingClientRect());
+  await next();
+  const before = place();
+  await next();
+  return found.isConnected && !found.closest(":disabled, [aria-disabled=true]") && place() === before;
 }
 
 /** Types into a field, in place of what is there. */
@@ -94,19 +109,22 @@ export async function read(page, selector) {
 /** Waits until people read this there. */
 export async function reads(page, selector, text) {
   const element = await page.waitForSelector(selector);
-  const found = page.waitForFunction((seen, wanted) => seen.innerText.replace(/\s+/g, " ").includes(wanted), {}, element, text);
-  await found.catch(async (error) => {
+  const look = (seen, wanted) => (!seen.isConnected ? "gone" : seen.innerText.replace(/\s+/g, " ").includes(wanted) && "read");
+  const found = await page.waitForFunction(look, {}, element, text).catch(async (error) => {
     throw new Error(`"${text}" was not to be read, but "${await read(page, selector)}"`, { cause: error });
   });
+  // Another was drawn in its place.
+  if ((await found.jsonValue()) === "gone") await reads(page, selector, text);
 }
 
-/** From now on the page notes, by its own clock, when `selector` first reads `text`; `noted` waits for that. */
-export async function note(page, selector, text) {
+/** From now on the page watches what `selector` reads: one pattern after the other. `noted` waits for the last, and tells when it was, by the page's clock. */
+export async function note(page, selector, ...patterns) {
   const element = await page.waitForSelector(selector);
-  await element.evaluate((found, wanted) => {
+  await element.evaluate((found, sources) => {
     globalThis.noted = new Promise((done) => {
       const look = () => {
-        if (!found.innerText.includes(wanted)) return;
+        while (sources.length > 0 && new RegExp(sources[0]).test(found.innerText)) sources.shift();
+        if (sources.length > 0) return;
         watcher.disconnect();
         done(Date.now());
       };
@@ -114,7 +132,7 @@ export async function note(page, selector, text) {
       watcher.observe(found, { subtree: true, childList: true, characterData: true, attributes: true });
       look();
     });
-  }, text);
+  }, patterns.map(({ source }) => source));
 }
 
 export function noted(page) {

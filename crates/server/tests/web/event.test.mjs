@@ -24,7 +24,7 @@ test("what one visitor holds is gone for the other within a second, and paying m
   await pickOnMap(one, "A-1", ["2-3", "2-4"]);
   await reads(one, ">>> .order", "A-1, row 2, seat 3");
   await reads(one, ">>> [data-hold]", "Hold 2 for NT$6,000");
-  await note(other, LEFT, "48 of 50 left");
+  await note(other, LEFT, /48 of 50 left/);
   await noteClick(one);
   await hold(one);
   const took = (await noted(other)) - (await clicked(one));
@@ -81,17 +81,18 @@ test("a hold counts down to its end, and then the seats are free in both browser
   const enter = await open(hall("brief", 5, 10, { rules: { hold_ttl_seconds: 3 } }));
   const [one, other] = [await enter(), await enter()];
   await pickOnMap(one, "A-1", ["1-1"]);
-  await hold(one);
-  await reads(other, LEFT, "49 of 50 left");
-  assert.match(await read(one, ">>> [role=timer]"), /^0:0[123]$/);
-  await note(other, LEFT, "50 of 50 left");
-  await note(one, ">>> .side", "Your hold has ended");
+  // All of this may be over before a slow machine asks for it.
+  await note(other, LEFT, /49 of 50 left/, /50 of 50 left/);
+  await note(one, ">>> .side", /Held for you\s+0:0[123]\s/, /Your hold has ended/);
+  await press(one, ">>> .order [data-hold]");
   const [freed, told] = [await noted(other), await noted(one)];
   console.log(`    the buyer was told ${told - freed} ms after the others saw the seat again`);
   assert.ok(Math.abs(told - freed) <= LIVE_MS_MAX, `${told - freed} ms apart`);
   await reads(one, LEFT, "50 of 50 left");
   await press(one, "text/Pick the same again");
-  await hold(one);
+  await note(one, ">>> .side", /Held for you/);
+  await press(one, ">>> .order [data-hold]");
+  await noted(one);
   await leave(one);
   await leave(other);
 });
@@ -127,11 +128,20 @@ test("an event that is not there, and one that is not on sale yet", async () => 
   const missing = await here.visit("/events/nothing", { allow: ["status of 404"] });
   await shows(missing, "This event is not here.");
   await leave(missing);
-  const enter = await open(hall("soon", 5, 10, { sales: { opens_at: new Date(Date.now() + 3_000).toISOString() } }));
+  const later = (milliseconds) => ({ sales: { opens_at: new Date(Date.now() + milliseconds).toISOString() } });
+  const began = Date.now();
+  const enter = await open(hall("soon", 5, 10, later(3_600_000)));
   const page = await enter();
-  await shows(page, "You can choose your seats already.");
-  await pickOnMap(page, "A-1", ["1-1"]);
-  assert.equal(await page.$eval(">>> .order [data-hold]", (button) => button.ariaDisabled), "true");
+  const pickTooEarly = async () => {
+    await shows(page, "You can choose your seats already.");
+    await pickOnMap(page, "A-1", ["1-1"]);
+    assert.equal(await page.$eval(">>> .order [data-hold]", (button) => button.ariaDisabled), "true");
+  };
+  await pickTooEarly();
+  // It opens while somebody looks: not before there was time for the same again, however slow this machine is.
+  await here.house.ask("PATCH", "/v1/events/soon", later(1_000 + 2 * (Date.now() - began)));
+  await page.reload();
+  await pickTooEarly();
   await page.waitForSelector('>>> .order [data-hold][aria-disabled="false"]');
   await hold(page);
   await leave(page);

@@ -2,6 +2,11 @@
 
 import { press, shows } from "./browser.mjs";
 
+/** Waits until every seat is on the map as it is; before that a tap finds only blocks. */
+export function drawn(page) {
+  return page.waitForFunction(() => performance.getEntriesByName("boxoffice-first-map").length > 0);
+}
+
 /** Opens a block of seats from the list: the map goes there, and its first free seat has the focus. */
 export async function openBlock(page, block) {
   await press(page, `>>> [data-block="${block}"]`);

@@ -115,9 +115,12 @@ export function hall(id, rows, cols, more = {}) {
   return { id, name: "Summer Gala", currency: "TWD", sections: [{ name: "A", price: 300_000, subsections: [{ number: 1, rows, cols }] }], ...more };
 }
 
-/** The date that it is some days from now in Taipei, where the houses of the tests are. */
+/** Midnight may come between two tests; their days stay the same. */
+const BEGAN = Date.now();
+
+/** The date some days after the one on which the tests began in Taipei, where their houses are. */
 export function dateInTaipei(days) {
-  return new Intl.DateTimeFormat("sv-SE", { timeZone: "Asia/Taipei", dateStyle: "short" }).format(Date.now() + days * 86_400_000);
+  return new Intl.DateTimeFormat("sv-SE", { timeZone: "Asia/Taipei", dateStyle: "short" }).format(BEGAN + days * 86_400_000);
 }
 
 /** A schedule with a small morning and a large, dearer afternoon. */

@@ -7,7 +7,8 @@ import { hold, LEFT, pickOnMap } from "./hall.mjs";
 import { dateInTaipei, hall, museum } from "./house.mjs";
 
 const here = opened();
-const BROKEN = ["ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_RESET", "ERR_NETWORK"];
+/** What the browser calls a line that breaks depends on when it breaks. */
+const BROKEN = ["net::ERR_"];
 
 test("an event, a schedule, a shop, a booking and the desk reconnect, with what was sold meanwhile", async () => {
   const { house } = here;
