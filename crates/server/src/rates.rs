@@ -104,7 +104,8 @@ impl Rates {
             holds.retain(|_, own| own.iter().any(|hold| hold.until > now));
         }
         let own = holds.entry(holder(caller)).or_default();
-        own.retain(|hold| hold.until > now && !ended.contains(&hold.id));
+        // A hold that was made may have got more time: only `ended` says that it is over.
+        own.retain(|hold| (hold.is_made || hold.until > now) && !ended.contains(&hold.id));
         if key.is_some() && own.iter().any(|hold| hold.key == key) {
             return Ok(());
         }
@@ -112,7 +113,9 @@ impl Rates {
             own.push(Hold { id, until: now.plus_seconds(DECIDED_WITHIN_SECONDS), is_made: false, key });
             return Ok(());
         }
-        let next = own.iter().map(|hold| hold.until.0 - now.0).min().unwrap_or(0);
+        // Those that are not decided yet will be in a moment.
+        let left = |hold: &Hold| if hold.is_made { hold.until.0 - now.0 } else { 0 };
+        let next = own.iter().map(left).min().unwrap_or(0);
         let seconds = u64::try_from(next).unwrap_or(0).div_ceil(1_000).max(1);
         let detail = format!("At most {most} holds may be alive at one time. Pay or cancel some.");
         Err(Problem::rate_limited(detail, seconds))
@@ -133,7 +136,7 @@ impl Rates {
         let place = own.iter().position(|hold| hold.id == admitted && !hold.is_made);
         let key = place.and_then(|place| own.swap_remove(place).key);
         if let Some((id, until)) = made
-            && !own.iter().any(|hold| hold.id == id)
+            && !own.iter().any(|hold| hold.is_made && hold.id == id)
         {
             own.push(Hold { id, until, is_made: true, key });
         }
@@ -163,4 +166,63 @@ fn take<K: Hash + Eq>(buckets: &Mutex<HashMap<K, Bucket>>, key: K, rate: u32) ->
     }
     bucket.tokens -= 1.0;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::Role;
+
+    const NOW: Timestamp = Timestamp(1_000_000);
+
+    fn two_at_most() -> Rates {
+        Rates::new(RateSettings { live_holds_per_caller: Some(2), ..RateSettings::default() })
+    }
+
+    fn caller() -> Caller {
+        Caller {
+            tenant: "default".into(),
+            role: Role::Seller,
+            actor: Actor(7),
+            hold_token: None,
+            address: None,
+        }
+    }
+
+    fn id(number: u8) -> BookingId {
+        BookingId::from_bytes([number; 16])
+    }
+
+    fn asks(rates: &Rates, now: Timestamp, ended: &[BookingId], number: u8) -> bool {
+        rates.admit_hold(&caller(), now, &ended.iter().copied().collect(), id(number), None).is_ok()
+    }
+
+    #[test]
+    fn a_hold_that_was_asked_for_twice_counts() {
+        let rates = two_at_most();
+        for number in 1..=2 {
+            assert!(asks(&rates, NOW, &[], number));
+            // The same id again, while the first is not decided: it takes a place too, and gives it back.
+            let again = asks(&rates, NOW, &[], number);
+            rates.settle_hold(&caller(), id(number), Some((id(number), NOW.plus_seconds(60))));
+            if again {
+                rates.settle_hold(&caller(), id(number), None);
+            }
+        }
+        assert_eq!(rates.holds_of(&caller()), [id(1), id(2)]);
+        assert!(!asks(&rates, NOW, &[], 3));
+        assert!(asks(&rates, NOW, &[id(1)], 3));
+    }
+
+    #[test]
+    fn a_hold_with_more_time_counts_until_it_has_ended() {
+        let rates = two_at_most();
+        for number in 1..=2 {
+            assert!(asks(&rates, NOW, &[], number));
+            rates.settle_hold(&caller(), id(number), Some((id(number), NOW.plus_seconds(60))));
+        }
+        let later = NOW.plus_seconds(600);
+        assert!(!asks(&rates, later, &[], 3), "nobody says that they have ended");
+        assert!(asks(&rates, later, &[id(2)], 3));
+    }
 }
