@@ -1,38 +1,74 @@
 //! Text that many are sent at the same time, packed once for all of them.
 //!
-//! What comes packed (gzip) is a head and then blocks. Each piece of text becomes blocks that end at a whole byte and look back at nothing
-//! before them, so the same bytes fit into every stream that has come to that piece. The trailer, which would be another one for every
-//! stream, is left out: such a stream has no end, it is cut.
+//! What comes packed (gzip) is a head, blocks, and a trailer over all of them. Each piece of text becomes blocks that end at a whole byte
+//! and look back at nothing before them, so the same bytes fit into every stream that has come to that piece. Only what a stream ends
+//! with is its own, and follows from what its pieces end with.
 
 use axum::body::Bytes;
 use axum::http::{HeaderMap, header};
-use flate2::{Compress, Compression, FlushCompress};
+use flate2::{Compress, Compression, Crc, FlushCompress};
 
 /// What every packed stream begins with: packed with deflate, at no known time, on no known system, no name.
 pub(crate) const HEAD: Bytes = Bytes::from_static(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
+/// A last block without anything in it.
+const LAST_BLOCK: [u8; 2] = [3, 0];
 
 /// Whether the client says that it unpacks.
 pub(crate) fn is_accepted(headers: &HeaderMap) -> bool {
     let lines = headers.get_all(header::ACCEPT_ENCODING).into_iter().filter_map(|line| line.to_str().ok());
-    lines.flat_map(|line| line.split(',')).any(|coding| {
-        let (name, weight) = coding.split_once(';').unwrap_or((coding, "q=1"));
-        let refused = weight.trim().strip_prefix("q=").is_some_and(|weight| weight.parse() == Ok(0.0));
-        name.trim().eq_ignore_ascii_case("gzip") && !refused
-    })
+    let mut asked = lines.flat_map(|line| line.split(',')).filter_map(weight_of_gzip).peekable();
+    asked.peek().is_some() && asked.all(|weight| weight > 0.0)
+}
+
+/// How much it is wanted, if it is what is named; not at all if that cannot be read.
+fn weight_of_gzip(coding: &str) -> Option<f32> {
+    let mut parts = coding.split(';').map(str::trim);
+    if !parts.next()?.eq_ignore_ascii_case("gzip") {
+        return None;
+    }
+    let weight = parts.find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
+    Some(weight.map_or(1.0, |weight| weight.parse().unwrap_or(0.0)))
 }
 
 /// A piece of text as blocks.
-pub(crate) fn pack(text: &[u8]) -> Bytes {
+pub(crate) struct Packed {
+    blocks: Bytes,
+    sum: Crc,
+}
+
+pub(crate) fn pack(text: &[u8]) -> Packed {
     let mut packer = Compress::new(Compression::fast(), false);
-    let mut packed = Vec::with_capacity(text.len() / 4 + 64);
+    let mut blocks = Vec::with_capacity(text.len() / 4 + 64);
     loop {
         let rest = &text[usize::try_from(packer.total_in()).expect("no longer than the text")..];
-        packer.compress_vec(rest, &mut packed, FlushCompress::Full).expect("packing has no wrong input");
+        packer.compress_vec(rest, &mut blocks, FlushCompress::Full).expect("packing has no wrong input");
         // As long as there is no room left, there may be more to come.
-        if packed.len() < packed.capacity() {
-            return packed.into();
+        if blocks.len() < blocks.capacity() {
+            break;
         }
-        packed.reserve(packed.capacity());
+        blocks.reserve(blocks.capacity());
+    }
+    let mut sum = Crc::new();
+    sum.update(text);
+    Packed { blocks: blocks.into(), sum }
+}
+
+/// One stream of pieces.
+#[derive(Default)]
+pub(crate) struct Packing {
+    sum: Crc,
+}
+
+impl Packing {
+    /// What is sent of the next piece.
+    pub(crate) fn next(&mut self, piece: &Packed) -> Bytes {
+        self.sum.combine(&piece.sum);
+        piece.blocks.clone()
+    }
+
+    /// What is sent at last. The length starts again from 0 at 4 GiB, as gzip has it.
+    pub(crate) fn end(&self) -> Bytes {
+        [&LAST_BLOCK[..], &self.sum.sum().to_le_bytes(), &self.sum.amount().to_le_bytes()].concat().into()
     }
 }
 
@@ -54,16 +90,18 @@ mod tests {
         let pieces = [long.as_str(), "", "short", &noise, "short"];
         for order in [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 0, 0, 3, 1]] {
             let mut stream = HEAD.to_vec();
+            let mut packing = Packing::default();
             let mut wanted = String::new();
             for piece in order.map(|place| pieces[place]) {
-                stream.extend_from_slice(&pack(piece.as_bytes()));
+                stream.extend_from_slice(&packing.next(&pack(piece.as_bytes())));
                 wanted.push_str(piece);
             }
-            let mut unpacked = vec![0; wanted.len()];
-            GzDecoder::new(&stream[..]).read_exact(&mut unpacked).expect("everything is there");
-            assert_eq!(String::from_utf8(unpacked).expect("text"), wanted);
+            stream.extend_from_slice(&packing.end());
+            let mut unpacked = String::new();
+            GzDecoder::new(&stream[..]).read_to_string(&mut unpacked).expect("it ends as it should");
+            assert_eq!(unpacked, wanted);
         }
-        assert!(pack(long.as_bytes()).len() < long.len() / 20);
+        assert!(pack(long.as_bytes()).blocks.len() < long.len() / 20);
     }
 
     #[test]
@@ -74,6 +112,10 @@ mod tests {
             ("gzip ; q=1.0", true),
             ("gzip;q=0", false),
             ("gzip; q=0.000", false),
+            ("gzip;Q=0", false),
+            ("gzip; q=0; x", false),
+            ("gzip;q=nonsense", false),
+            ("gzip, gzip;q=0", false),
             ("br, deflate", false),
             ("*", false),
             ("", false),

@@ -2,11 +2,11 @@
 //!
 //! A feed follows the inventory and keeps the newest `change` messages, ready to send. Watchers who keep up get each of them;
 //! whoever falls behind what is kept starts again with a snapshot. Nobody slows the feed, and the feed does not slow the
-//! writer. Whoever can unpack gets everything packed, once for all of them.
+//! writer. Whoever can unpack gets it packed, and what all are sent is packed once.
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, LazyLock, OnceLock, Weak};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::app::App;
-use crate::packing::{self, pack};
+use crate::packing::{self, Packed, Packing, pack};
 use crate::problem::Problem;
 use crate::render;
 
@@ -53,7 +53,7 @@ struct Feed {
 /// Messages as they are sent. Packed when the first who wants them so comes.
 struct Text {
     plain: Bytes,
-    packed: OnceLock<Bytes>,
+    packed: OnceLock<Packed>,
 }
 
 impl Text {
@@ -61,8 +61,11 @@ impl Text {
         Text { plain, packed: OnceLock::new() }
     }
 
-    fn sent(&self, packs: bool) -> Bytes {
-        if packs { self.packed.get_or_init(|| pack(&self.plain)).clone() } else { self.plain.clone() }
+    fn sent(&self, packing: Option<&mut Packing>) -> Bytes {
+        match packing {
+            Some(packing) => packing.next(self.packed.get_or_init(|| pack(&self.plain))),
+            None => self.plain.clone(),
+        }
     }
 }
 
@@ -81,10 +84,10 @@ impl Frame {
     }
 
     /// Its messages after a sequence; `None` if there is a gap before them.
-    fn after(&self, sequence: u64, packs: bool) -> Option<Bytes> {
+    fn after(&self, sequence: u64, packing: Option<&mut Packing>) -> Option<Bytes> {
         match usize::try_from((sequence + 1).checked_sub(self.first)?).ok()? {
-            0 => Some(self.text.sent(packs)),
-            skip => Some(Text::new(self.text.plain.slice(self.starts[skip]..)).sent(packs)),
+            0 => Some(self.text.sent(packing)),
+            skip => Some(Text::new(self.text.plain.slice(self.starts[skip]..)).sent(packing)),
         }
     }
 }
@@ -157,15 +160,23 @@ pub(crate) async fn watch(
         sequence: feed.sequence.clone(),
         feed,
         at: resume,
-        packs,
+        packing: packs.then(Packing::default),
         _counted: Counted::new(),
     };
-    let messages = stream::unfold(watcher, |mut watcher| async {
-        let message = watcher.next().await?;
-        Some((Ok::<Bytes, Infallible>(message), watcher))
+    let stopping = app.stopping.subscribe();
+    let messages = stream::unfold(Some((watcher, stopping)), |watching| async {
+        let (mut watcher, mut stopping) = watching?;
+        let message = tokio::select! {
+            message = watcher.next() => message,
+            _ = stopping.wait_for(|&stopping| stopping) => None,
+        };
+        match message {
+            Some(message) => Some((Ok::<Bytes, Infallible>(message), Some((watcher, stopping)))),
+            None => watcher.packing.map(|packing| (Ok(packing.end()), None)),
+        }
     });
     let head = stream::iter(packs.then_some(Ok(packing::HEAD)));
-    let mut response = event_stream(app, head.chain(messages));
+    let mut response = endless(head.chain(messages));
     response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept-encoding"));
     if packs {
         response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
@@ -180,7 +191,11 @@ pub(crate) fn event_stream(
 ) -> Response {
     let mut stopping = app.stopping.subscribe();
     let stopped = async move { drop(stopping.wait_for(|&stopping| stopping).await) };
-    let mut response = Response::new(Body::from_stream(messages.take_until(stopped)));
+    endless(messages.take_until(stopped))
+}
+
+fn endless(messages: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static) -> Response {
+    let mut response = Response::new(Body::from_stream(messages));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -203,6 +218,7 @@ pub(crate) fn message(event: &str, id: Option<u64>, data: &[u8]) -> Bytes {
 }
 
 pub(crate) const HEARTBEAT_MESSAGE: Bytes = Bytes::from_static(b": still here\n\n");
+static HEARTBEAT_TEXT: LazyLock<Text> = LazyLock::new(|| Text::new(HEARTBEAT_MESSAGE));
 
 pub(crate) fn heartbeat() -> Duration {
     HEARTBEAT
@@ -231,8 +247,8 @@ struct Watcher {
     sequence: watch::Receiver<u64>,
     /// The last sequence that was sent, or that the client says it has.
     at: Option<u64>,
-    /// Whether everything is sent packed.
-    packs: bool,
+    /// If everything is sent packed.
+    packing: Option<Packing>,
     _counted: Counted,
 }
 
@@ -242,19 +258,19 @@ impl Watcher {
         let Some(at) = self.at else { return self.snapshot().await };
         let news = tokio::time::timeout(HEARTBEAT, self.sequence.wait_for(|&sequence| sequence > at)).await;
         match news.map(|news| news.is_ok()) {
-            Err(_) => return Some(Text::new(HEARTBEAT_MESSAGE).sent(self.packs)),
+            Err(_) => return Some(HEARTBEAT_TEXT.sent(self.packing.as_mut())),
             Ok(false) => return None,
             Ok(true) => {}
         }
         let kept = self.feed.kept.lock().after(at);
-        if let Some((last, messages)) =
-            kept.and_then(|frame| Some((frame.last(), frame.after(at, self.packs)?)))
+        if let Some(frame) = kept
+            && let Some(messages) = frame.after(at, self.packing.as_mut())
         {
-            self.at = Some(last);
+            self.at = Some(frame.last());
             return Some(messages);
         }
         match self.catch_up(at).await {
-            Some(messages) => Some(Text::new(messages).sent(self.packs)),
+            Some(messages) => Some(Text::new(messages).sent(self.packing.as_mut())),
             None => self.snapshot().await,
         }
     }
@@ -294,7 +310,7 @@ impl Watcher {
         };
         self.at = Some(sequence);
         // While `last` is locked: who wants it packed too waits here without a thread.
-        Some(text.sent(self.packs))
+        Some(text.sent(self.packing.as_mut()))
     }
 }
 
@@ -404,7 +420,7 @@ mod tests {
         kept.push(frame(6..=8));
         let after = |sequence| {
             let frame = kept.after(sequence)?;
-            let text = frame.after(sequence, false)?;
+            let text = frame.after(sequence, None)?;
             Some((frame.last(), String::from_utf8(text.to_vec()).unwrap()))
         };
         assert_eq!(after(4), Some((5, "<5>".to_owned())));
@@ -424,6 +440,6 @@ mod tests {
         assert!(kept.messages <= KEPT_MESSAGES_MAX);
         assert_eq!(kept.messages, kept.frames.iter().map(|frame| frame.starts.len()).sum::<usize>());
         assert_eq!(kept.bytes, kept.frames.iter().map(|frame| frame.text.plain.len()).sum::<usize>());
-        assert!(kept.after(0).and_then(|frame| frame.after(0, false)).is_none(), "message 1 is gone");
+        assert!(kept.after(0).and_then(|frame| frame.after(0, None)).is_none(), "message 1 is gone");
     }
 }

@@ -68,6 +68,30 @@ fn whoever_is_being_served_when_it_is_asked_to_stop_is_answered() {
 }
 
 #[test]
+fn a_live_stream_ends_well_when_it_is_asked_to_stop_packed_or_not() {
+    let home = tempfile::tempdir().unwrap();
+    let server = Server::on(&home.path().join("data"));
+    server.create_hall(10);
+    let watch = |accepted: &str| {
+        let mut stream = server.connect();
+        let request = format!("GET /v1/events/hall/stream HTTP/1.0\r\naccept-encoding: {accepted}\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        // It has begun to answer.
+        assert_eq!(stream.peek(&mut [0]).unwrap(), 1);
+        stream
+    };
+    let (plain, packed) = (watch("identity"), watch("gzip"));
+    server.ask_to_stop();
+    assert_eq!(server.wait().0, Some(0));
+    let (_, plain) = read_answer(plain);
+    let (_, packed) = read_answer(packed);
+    let mut unpacked = Vec::new();
+    flate2::read::GzDecoder::new(&packed[..]).read_to_end(&mut unpacked).unwrap();
+    assert!(plain.starts_with(b"event: snapshot\nid: 1\n"));
+    assert_eq!(String::from_utf8(unpacked).unwrap(), String::from_utf8(plain).unwrap());
+}
+
+#[test]
 fn the_demo_is_a_filled_arena_a_museum_and_a_bakery_with_life_in_them() {
     let server = Server::start(&["demo", "--listen", "127.0.0.1:0"]);
     let (status, events) = server.get("/v1/events");
