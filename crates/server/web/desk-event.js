@@ -9,6 +9,7 @@ import { findPart } from "./desk-find.js";
 import { moment } from "./desk-format.js";
 import { holdsPart } from "./desk-holds.js";
 import { paced } from "./desk-pace.js";
+import { now as serverNow } from "./server-clock.js";
 import { redeemPart } from "./desk-redeem.js";
 import { Sales } from "./desk-sales.js";
 import { seatsPart } from "./desk-seats.js";
@@ -66,7 +67,7 @@ function countersPart(desk) {
 function curvePart(desk) {
   const sales = new Sales();
   let range = "all";
-  let now = Date.now();
+  let now = serverNow();
   const rate = h("strong", { class: "number", "data-rate": "" }, "–");
   const until = h("strong", { "data-sold-out": "" }, "–");
   const note = h("p", { class: "faint small", role: "status" }, t("desk.curve.reading"));
@@ -99,7 +100,7 @@ function curvePart(desk) {
     t(`desk.range.${name}`),
   ));
   const redraw = () => {
-    now = Date.now();
+    now = serverNow();
     const stats = desk.live.stats;
     const perMinute = sales.rate(now);
     rate.textContent = perMinute === null
@@ -114,7 +115,7 @@ function curvePart(desk) {
   desk.live.onChange(() => {
     const stats = desk.live.stats;
     if (!stats) return;
-    sales.add(Date.now(), stats.sold);
+    sales.add(serverNow(), stats.sold);
     soon();
     if (begun) return;
     begun = true;

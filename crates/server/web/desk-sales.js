@@ -1,5 +1,6 @@
 // How sales went: what was sold when, how fast it sells, and when nothing will be left.
 
+import { now as serverNow } from "./server-clock.js";
 import { eachBooking } from "./desk-bookings.js";
 
 /** @typedef {import("./api.js").Api} Api */
@@ -25,7 +26,7 @@ export class Sales {
    * @param {Api} api @param {Inventory} inventory @param {number} soldNow @param {AbortSignal} signal
    */
   async readPast(api, inventory, soldNow, signal) {
-    const now = Date.now();
+    const now = serverNow();
     /** @type {Point[]} */
     const made = [];
     let complete = true;

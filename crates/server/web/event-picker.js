@@ -7,6 +7,7 @@ import { Order } from "./event-order.js";
 import { Places } from "./event-places.js";
 import { alternativeWords, explain } from "./event-refusal.js";
 import { Sales } from "./event-sales.js";
+import { setClock } from "./server-clock.js";
 import { dateTime, money, whyNot } from "./format.js";
 import { legend } from "./hall-legend.js";
 import "./hall-map.js";
@@ -80,6 +81,7 @@ export class Picker {
     });
     this.map.mark({ picked: this.#choice.seats, yours: this.#yours });
     this.#sales.follow(event);
+    setClock(api).then(() => this.#stop.signal.aborted || this.#sales.follow(this.#event));
     this.#refresh();
     this.#follow();
     this.#resume();

@@ -2,6 +2,7 @@
 
 import { announce, h, show } from "./dom.js";
 import { countdown, dateTime } from "./format.js";
+import { now as serverNow } from "./server-clock.js";
 import { t } from "./words.js";
 
 /** @typedef {import("./types.d.ts").EventShown} EventShown */
@@ -37,7 +38,7 @@ export class Sales {
   #look(first) {
     clearTimeout(this.#ticking);
     const { status, sales } = /** @type {EventShown} */ (this.#event);
-    const now = Date.now();
+    const now = serverNow();
     const opens = sales.opens_at === null ? 0 : Date.parse(sales.opens_at);
     const closes = sales.closes_at === null ? Infinity : Date.parse(sales.closes_at);
     const was = this.open;

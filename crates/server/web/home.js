@@ -6,6 +6,7 @@ import { h, show } from "./dom.js";
 import { dateTime, money, whyNot } from "./format.js";
 import { api, title } from "./frame.js";
 import { mine } from "./mine.js";
+import { now as serverNow, setClock } from "./server-clock.js";
 import { isOpen, stateOf } from "./slots.js";
 import { statusBadge } from "./booking-status.js";
 import { learn, t } from "./words.js";
@@ -29,7 +30,10 @@ load();
 
 async function load() {
   try {
-    const [events, schedules, shops] = await Promise.all(["events", "schedules", "shops"].map((kind) => api.get(`/v1/${kind}`)));
+    const [[events, schedules, shops]] = await Promise.all([
+      Promise.all(["events", "schedules", "shops"].map((kind) => api.get(`/v1/${kind}`))),
+      setClock(api),
+    ]);
     const empty = events.items.length + schedules.items.length + shops.items.length === 0;
     show(
       body,
@@ -128,7 +132,7 @@ function scheduleCard(schedule) {
 
 /** @param {Schedule} schedule @param {HTMLElement} badge */
 async function slotsToday(schedule, badge) {
-  const today = dateIn(Date.now(), schedule.timezone);
+  const today = dateIn(serverNow(), schedule.timezone);
   /** @type {{items: import("./types.d.ts").Slot[]}} */
   const { items } = await api.get(`/v1/schedules/${schedule.id}/slots?from=${today}&to=${today}&limit=500`);
   const open = items.filter((slot) => isOpen(stateOf(slot)));

@@ -10,8 +10,9 @@ export function now() {
   return Date.now() + ahead;
 }
 
-/** Without an answer this browser's clock is believed. @param {import("./api.js").Api} api */
+/** Without an answer this browser's clock is believed; so it is on other sites, to which no server tells the time. @param {import("./api.js").Api} api */
 export async function setClock(api) {
+  if (new URL(api.base, location.href).origin !== location.origin) return;
   const asked = Date.now();
   const response = await fetch(`${api.base}/healthz`, { cache: "no-store" }).catch(() => null);
   const told = Date.parse(response?.headers.get("Date") ?? "");
