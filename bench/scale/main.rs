@@ -105,9 +105,10 @@ async fn measure(table: &Table, sizes: &[u64]) -> Vec<Row> {
         "\n{:>22} bookings/s  x first    p50 ms    p99 ms  resident    stored    map ms   map KiB   ready s  booked s",
         table.axis
     );
-    let first = House::fill(&(table.stock)(sizes[0])).await;
     let mut rows = Vec::new();
     for &size in sizes {
+        // A new one for each row: it is of its size only as long as it was not driven.
+        let first = House::fill(&(table.stock)(sizes[0])).await;
         let row = row(table, size, &first).await;
         println!(
             "{size:>22} {:>10.0} {:>8.2} {:>9.2} {:>9.2} {:>5.0} MiB {:>5.0} MiB {:>9.1} {:>9.0} {:>9.2} {:>9.2}",

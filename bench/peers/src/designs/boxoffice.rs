@@ -161,7 +161,8 @@ type Answer = (u16, Vec<u8>);
 pub(crate) struct Line {
     outgoing: RefCell<Vec<u8>>,
     has_some: Notify,
-    waiting: RefCell<VecDeque<oneshot::Sender<Answer>>>,
+    /// Until the connection is closed.
+    waiting: RefCell<Option<VecDeque<oneshot::Sender<Answer>>>>,
 }
 
 impl Line {
@@ -170,7 +171,7 @@ impl Line {
         let line = Rc::new(Line {
             outgoing: RefCell::default(),
             has_some: Notify::new(),
-            waiting: RefCell::default(),
+            waiting: RefCell::new(Some(VecDeque::new())),
         });
         tokio::task::spawn_local(Rc::clone(&line).send_all(writer));
         tokio::task::spawn_local(Rc::clone(&line).read_all(reader));
@@ -180,7 +181,9 @@ impl Line {
     async fn expect(&self, request: &[u8], status: u16) -> Result<Vec<u8>> {
         let (sender, answer) = oneshot::channel();
         self.outgoing.borrow_mut().extend_from_slice(request);
-        self.waiting.borrow_mut().push_back(sender);
+        if let Some(waiting) = &mut *self.waiting.borrow_mut() {
+            waiting.push_back(sender);
+        }
         self.has_some.notify_one();
         match answer.await {
             Ok((found, body)) if found == status => Ok(body),
@@ -196,6 +199,7 @@ impl Line {
             tokio::task::yield_now().await;
             let gathered = self.outgoing.take();
             if writer.write_all(&gathered).await.is_err() {
+                drop(self.waiting.take());
                 return;
             }
         }
@@ -208,7 +212,7 @@ impl Line {
             let mut used = 0;
             while let Some((status, body_at, length)) = read_head(&buffer[used..])
                 && let Some(body) = buffer[used..].get(body_at..body_at + length)
-                && let Some(sender) = self.waiting.borrow_mut().pop_front()
+                && let Some(sender) = self.waiting.borrow_mut().as_mut().and_then(VecDeque::pop_front)
             {
                 // Who no longer waits was stopped.
                 drop(sender.send((status, body.to_vec())));
@@ -216,7 +220,7 @@ impl Line {
             }
             buffer.drain(..used);
         }
-        self.waiting.take();
+        drop(self.waiting.take());
     }
 }
 
