@@ -10,8 +10,8 @@ const NEEDED: &[(&str, &[&str], &str)] = &[
     ("strace", &["--version"], "strace"),
     // Schemathesis is installed into an environment of its own.
     ("python3", &["-c", "import ensurepip, venv"], "python3-venv"),
-    // The web pages are tested in a real browser.
-    ("node", &["-e", "process.exit(parseInt(process.versions.node) >= 20 ? 0 : 1)"], "nodejs"),
+    // The web pages are tested in a real browser, one file after the other.
+    ("node", &["--test-concurrency=1", "-e", "fetch"], "nodejs"),
     ("npm", &["--version"], "npm"),
     ("chromium", &["--version"], "chromium"),
 ];
