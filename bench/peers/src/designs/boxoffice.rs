@@ -11,13 +11,13 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use boxoffice_services::{Server, directory};
 use rustix::process::Signal;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::drive::{Client, Design, Recorded};
 use crate::error::{Error, Result};
-use crate::process::{Server, directory};
 
 /// 400 subsections of 50 rows of 50 seats: the largest hall there is.
 const SUBSECTIONS: u64 = 400;
