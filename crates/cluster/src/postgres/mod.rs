@@ -158,6 +158,11 @@ impl PostgresStore {
         schema::known()
     }
 
+    /// Its name, host and port.
+    pub fn place(&self) -> String {
+        self.inner.place()
+    }
+
     fn connect(url: &str) -> Result<PostgresStore, ConnectError> {
         let options = PgConnectOptions::from_str(url).map_err(|_| ConnectError::Url)?;
         let options = options.application_name("boxoffice").options(SESSION).disable_statement_logging();

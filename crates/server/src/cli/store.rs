@@ -37,17 +37,20 @@ impl Data {
         Ok(self.given()?.unwrap_or_else(|| Place::Directory(DIRECTORY.into())))
     }
 
-    /// Where the data is, if anybody said so.
+    /// Where the data is, if anybody said so. A database goes before a directory that the environment or the configuration file
+    /// names; beside a flag it would be a mistake.
     pub(super) fn given(&self) -> Result<Option<Place>, Failure> {
         let usual = || std::env::var("DATABASE_URL").ok().filter(|url| !url.is_empty());
-        match (&self.data, self.database_url.clone().or_else(usual)) {
-            (Some(_), Some(_)) => Err(Failure::new(
-                "both a directory (--data, BOXOFFICE_DATA) and a database (--database-url, BOXOFFICE_DATABASE_URL, DATABASE_URL) are given: leave one out",
-            )),
-            (Some(directory), None) => Ok(Some(Place::Directory(directory.clone()))),
-            (None, Some(url)) => Ok(Some(Place::Database(url))),
-            (None, None) => Ok(None),
+        let Some(url) = self.database_url.clone().or_else(usual) else {
+            return Ok(self.data.clone().map(Place::Directory));
+        };
+        let is_flag = |argument: String| argument == "--data" || argument.starts_with("--data=");
+        if std::env::args().any(is_flag) {
+            return Err(Failure::new(
+                "both a directory (--data) and a database (--database-url, BOXOFFICE_DATABASE_URL or DATABASE_URL) are given: leave one out",
+            ));
         }
+        Ok(Some(Place::Database(url)))
     }
 
     /// Opens a store that exists.
@@ -66,6 +69,7 @@ impl Place {
             Place::Directory(directory) => Ok(Engine::open(directory, settings)?),
             Place::Database(url) => {
                 let store = if migrate { PostgresStore::migrate(url)?.0 } else { PostgresStore::open(url)? };
+                tracing::info!("the data is in the database {}", store.place());
                 Ok(Engine::start(Arc::new(store), Clock::system(), settings)?)
             }
         }
