@@ -5,8 +5,8 @@ use std::io;
 /// Why there is no table.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    #[error("`{program}` is not installed: it is in the package `{package}` (apt-get install {package})")]
-    Missing { program: &'static str, package: &'static str },
+    #[error(transparent)]
+    Service(#[from] boxoffice_services::Error),
     #[error("{what}: {error}")]
     Io { what: String, error: io::Error },
     #[error("Redis: {0}")]

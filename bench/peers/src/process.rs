@@ -1,88 +1,14 @@
-//! Servers in processes of their own: found, started, measured, and ended with whoever started them.
+//! What processes cost, as Linux accounts for it.
 
 use std::collections::HashMap;
-use std::ffi::OsString;
-use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
-use rustix::process::{Pid, Signal, kill_process};
 
 use crate::error::{Error, Result};
 
-/// How long a server may take until it answers, and until it is gone.
-const PATIENCE: Duration = Duration::from_secs(20);
 /// `USER_HZ`, which Linux fixes for everything it tells in ticks.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// A running server and its children. Dropping it ends them.
-#[derive(Debug)]
-pub(crate) struct Server {
-    child: Child,
-    /// What makes it leave without a checkpoint: nobody reads its data again.
-    ends_with: Signal,
-    log: PathBuf,
-}
-
-impl Server {
-    /// Starts a program; what it says goes into `log`.
-    pub(crate) fn start(command: &mut Command, ends_with: Signal, log: PathBuf) -> Result<Server> {
-        let what = format!("cannot start {command:?}");
-        let out = File::create(&log).map_err(Error::io(format!("cannot write {}", log.display())))?;
-        let same = out.try_clone().map_err(Error::io("cannot share a file"))?;
-        let child = command.stdin(Stdio::null()).stdout(out).stderr(same).spawn().map_err(Error::io(what))?;
-        Ok(Server { child, ends_with, log })
-    }
-
-    /// The parent of all its processes.
-    pub(crate) fn id(&self) -> u32 {
-        self.child.id()
-    }
-
-    /// What it said so far.
-    pub(crate) fn said(&self) -> String {
-        std::fs::read_to_string(&self.log).unwrap_or_default()
-    }
-
-    /// Tries something until it works, as long as the server runs and patience lasts.
-    pub(crate) async fn ready<T, E: std::fmt::Display>(
-        &mut self,
-        mut attempt: impl AsyncFnMut(&Server) -> std::result::Result<T, E>,
-    ) -> Result<T> {
-        let start = Instant::now();
-        loop {
-            let error = match attempt(self).await {
-                Ok(done) => return Ok(done),
-                Err(error) => error,
-            };
-            let ended = self.child.try_wait().map_err(Error::io("cannot ask after a process"))?;
-            if ended.is_some() || start.elapsed() > PATIENCE {
-                return Err(Error::Wrong(format!("a server does not answer: {error}\n{}", self.said())));
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // Whatever fails here, there is nobody left to tell.
-        let _ = kill_process(Pid::from_child(&self.child), self.ends_with);
-        let start = Instant::now();
-        while start.elapsed() < PATIENCE {
-            if !matches!(self.child.try_wait(), Ok(None)) {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// What processes have used since they started, as Linux accounts for it.
+/// What processes have used since they started.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Usage {
     pub(crate) cpu_seconds: f64,
@@ -164,41 +90,6 @@ fn written_and_dirtied(id: u32) -> Result<(f64, f64)> {
         (Some(written), Some(dirtied)) => Ok((written, dirtied)),
         _ => Err(Error::Wrong(format!("{path} has another form: {io}"))),
     }
-}
-
-/// A program on the search path.
-pub(crate) fn find(program: &'static str, package: &'static str) -> Result<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from("/usr/bin:/bin"));
-    std::env::split_paths(&path)
-        .map(|directory| directory.join(program))
-        .find(|file| file.is_file())
-        .ok_or(Error::Missing { program, package })
-}
-
-/// A directory for the data of one server, on a disk: memory would make every promise of durability a lie.
-pub(crate) fn directory() -> Result<tempfile::TempDir> {
-    use std::os::unix::fs::PermissionsExt;
-    // PostgreSQL runs as another user when this one is root.
-    let open = std::fs::Permissions::from_mode(0o755);
-    let made = tempfile::Builder::new().prefix("boxoffice-peers-").permissions(open).tempdir();
-    let made = made.map_err(Error::io("cannot make a temporary directory"))?;
-    if is_in_memory(made.path())? {
-        return Err(Error::Wrong(format!(
-            "{} is in memory; set TMPDIR to a directory on a disk",
-            made.path().display()
-        )));
-    }
-    Ok(made)
-}
-
-fn is_in_memory(path: &Path) -> Result<bool> {
-    const TMPFS: i64 = 0x0102_1994;
-    const RAMFS: i64 = 0x8584_58f6;
-    let found = rustix::fs::statfs(path).map_err(|error| Error::Io {
-        what: format!("cannot ask what holds {}", path.display()),
-        error: error.into(),
-    })?;
-    Ok(matches!(found.f_type, TMPFS | RAMFS))
 }
 
 #[cfg(test)]

@@ -2,12 +2,12 @@
 
 use std::process::Command;
 
+use boxoffice_services::{Server, directory, find};
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client};
 use rustix::process::Signal;
 
 use crate::error::Result;
-use crate::process::{Server, directory, find};
 
 /// When what was written is made durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,8 @@ pub(crate) struct Redis {
 
 /// Says what is missing before anything is measured.
 pub(crate) fn check_installed() -> Result<()> {
-    find("redis-server", "redis-server").map(drop)
+    find("redis-server", "redis-server")?;
+    Ok(())
 }
 
 impl Redis {

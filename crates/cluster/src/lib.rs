@@ -1,1 +1,3 @@
-//! The engine's seams on PostgreSQL, Redis/Kvrocks and Kafka. Never rules or HTTP handlers.
+//! The engine's seams on PostgreSQL; Redis/Kvrocks and Kafka are still to come. Never rules or HTTP handlers.
+
+pub mod postgres;

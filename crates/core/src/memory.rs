@@ -90,7 +90,7 @@ impl Memory {
     }
 
     /// All answers in the order in which they are forgotten, also those that a later use of their key replaced.
-    pub(crate) fn queue(&self) -> impl ExactSizeIterator<Item = &Remembered> {
+    pub fn queue(&self) -> impl ExactSizeIterator<Item = &Remembered> {
         self.queue.iter()
     }
 

@@ -1,7 +1,8 @@
 //! Decide, commit, then act: the one place where what was decided becomes durable and then known.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 use parking_lot::Mutex;
@@ -9,15 +10,18 @@ use parking_lot::Mutex;
 use crate::chosen_ids::ChosenIds;
 use crate::ids::InventoryNumber;
 use crate::measure;
+use crate::part::{Fenced, Part, Through};
 use crate::published::Registry;
-use crate::shard::{Fenced, Part, Through};
-use crate::store::{BatchWrite, CommitError, Store};
+use crate::record::Head;
+use crate::store::{BatchWrite, CommitError, Store, StoreError};
 
 /// Makes batches durable and releases them.
 pub(crate) struct Committer {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) chosen_ids: Arc<ChosenIds>,
+    /// The next number of an inventory, as far as this process knows.
+    pub(crate) numbers: Arc<AtomicU32>,
     /// Locked by whoever commits: one at a time.
     pub(crate) standing: Mutex<Standing>,
 }
@@ -25,9 +29,9 @@ pub(crate) struct Committer {
 /// What earlier commits showed.
 #[derive(Debug, Default)]
 pub(crate) struct Standing {
-    /// Readings of inventories that were found to be out of date. What was decided on them after the batch that showed it
-    /// must not leave either, even if it changed nothing.
-    out_of_date: HashSet<(InventoryNumber, u32)>,
+    /// Readings of inventories that were found to be out of date, and with them all earlier ones. What was decided on them
+    /// after the batch that showed it must not leave either, even if it changed nothing.
+    out_of_date: HashMap<InventoryNumber, u32>,
     /// After an error the store is not written again.
     failed: bool,
 }
@@ -70,7 +74,7 @@ impl Committer {
         let writes: Vec<&BatchWrite> = batches
             .iter()
             .flat_map(|batch| &batch.parts)
-            .filter(|part| !out_of_date.contains(&part.of()))
+            .filter(|part| !is_out_of_date(out_of_date, part))
             .filter_map(|part| part.write.as_ref())
             .collect();
         let fenced = if *failed {
@@ -80,6 +84,12 @@ impl Committer {
         } else {
             self.write(&writes)
         };
+        let fenced = fenced.and_then(|mut fenced| {
+            let unwritten = batches.iter().flat_map(|batch| &batch.parts).filter(|part| part.write.is_none());
+            let unwritten = unwritten.filter(|part| !is_out_of_date(out_of_date, part));
+            fenced.extend(self.overtaken(unwritten)?);
+            Ok(fenced)
+        });
         let fenced = match fenced {
             Ok(fenced) => fenced,
             Err(error) => {
@@ -91,11 +101,15 @@ impl Committer {
         let mut durable = Vec::new();
         for Sealed { shard, parts } in batches {
             measure::batch(parts.iter().map(Part::commands).sum());
-            for part in parts.iter().filter(|part| part.write.is_some() && fenced.contains(&part.of().0)) {
-                out_of_date.insert(part.of());
+            for part in parts.iter().filter(|part| fenced.contains(&part.of().0)) {
+                let (number, generation) = part.of();
+                out_of_date.insert(number, generation);
             }
             let (stopped, mut passed): (Vec<Part>, Vec<Part>) =
-                parts.into_iter().partition(|part| out_of_date.contains(&part.of()));
+                parts.into_iter().partition(|part| is_out_of_date(out_of_date, part));
+            if stopped.iter().any(Part::is_creation) {
+                self.learn_all();
+            }
             for part in &mut passed {
                 part.publish(&self.registry, &self.chosen_ids);
             }
@@ -110,10 +124,52 @@ impl Committer {
         Ok(())
     }
 
+    /// Notes an inventory of the store that others may have created.
+    pub(crate) fn learn(&self, head: &Head) {
+        if self.registry.of_number(head.inventory).is_none() {
+            self.registry.add(head.inventory, &head.name);
+            self.numbers.fetch_max(head.inventory.0 + 1, Ordering::Relaxed);
+        }
+    }
+
+    /// The number or the name of a new inventory was taken: whoever tries again must know by whom.
+    fn learn_all(&self) {
+        match self.store.heads() {
+            Ok(heads) => heads.iter().for_each(|head| self.learn(head)),
+            Err(error) => tracing::error!(%error, "the list of inventories cannot be read"),
+        }
+    }
+
+    /// The inventories of parts that changed nothing and were decided on what is no longer so. What was written has been
+    /// checked by the store; a refusal has not.
+    fn overtaken<'a>(
+        &self,
+        unwritten: impl Iterator<Item = &'a Part>,
+    ) -> Result<Vec<InventoryNumber>, CommitError> {
+        if !self.store.is_shared() {
+            return Ok(Vec::new());
+        }
+        let decided_on: HashMap<InventoryNumber, _> =
+            unwritten.map(|part| (part.of().0, part.standing())).collect();
+        if decided_on.is_empty() {
+            return Ok(Vec::new());
+        }
+        let numbers: Vec<InventoryNumber> = decided_on.keys().copied().collect();
+        let heads = self.store.heads_of(&numbers);
+        let heads = heads.map_err(|error: StoreError| CommitError::Failed(error.to_string()))?;
+        let moved = heads.iter().filter(|head| decided_on[&head.inventory] != head.hash);
+        Ok(moved.map(|head| head.inventory).collect())
+    }
+
     fn write(&self, writes: &[&BatchWrite]) -> Result<Vec<InventoryNumber>, CommitError> {
         let began = Instant::now();
         let fenced = self.store.commit(writes);
         measure::commit(began.elapsed());
         fenced
     }
+}
+
+fn is_out_of_date(out_of_date: &HashMap<InventoryNumber, u32>, part: &Part) -> bool {
+    let (number, generation) = part.of();
+    out_of_date.get(&number).is_some_and(|latest| generation <= *latest)
 }

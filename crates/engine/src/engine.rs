@@ -18,7 +18,7 @@ use crate::clock::Clock;
 use crate::ids::{self, InventoryNumber, inventory_of};
 use crate::inbox::{Inbox, Rejected};
 use crate::limits::{
-    NAME_BYTES_MAX, QUEUE_COMMANDS_MAX, SEAL_AHEAD_COMMANDS_MIN, SNAPSHOT_JOURNAL_BYTES_MIN,
+    CATCH_UP_MAX, NAME_BYTES_MAX, QUEUE_COMMANDS_MAX, SEAL_AHEAD_COMMANDS_MIN, SNAPSHOT_JOURNAL_BYTES_MIN,
 };
 use crate::published::{Entry, Published, Registry, State, route_of};
 use crate::shard::{Request, Shard, Target};
@@ -254,9 +254,36 @@ impl Engine {
         }
         let found = self.running.shared.store.find_booking(id);
         let found = found.map_err(|error| SubmitError::Damaged(Arc::from(error.to_string())))?;
-        let Some(number) = found else { return Ok(None) };
+        let chosen = if self.is_shared() { found.or(inventory_of(id)) } else { found };
+        let Some(number) = chosen.filter(|&number| self.entry(number).is_ok()) else { return Ok(None) };
+        if self.is_shared() {
+            self.catch_up(number).await?;
+        }
         let booking = self.look(number, |state| state.bookings.get(id).cloned()).await?;
         Ok(booking.map(|booking| (number, booking)))
+    }
+
+    /// Whether other processes may write to the store as well.
+    pub fn is_shared(&self) -> bool {
+        self.running.shared.store.is_shared()
+    }
+
+    /// See [`Store::leads`]. Reads the store.
+    pub fn leads(&self) -> Result<bool, StoreError> {
+        self.running.shared.store.leads()
+    }
+
+    /// Waits until the view of an inventory shows everything that was committed before it was asked, by whomever; not for
+    /// long, because a view is shown at once if nobody can say.
+    async fn catch_up(&self, inventory: InventoryNumber) -> Result<(), SubmitError> {
+        let heads = self.running.shared.store.heads_of(&[inventory]);
+        let heads = heads.map_err(|error| SubmitError::Damaged(Arc::from(error.to_string())))?;
+        let Some(head) = heads.first() else { return Ok(()) };
+        let mut sequence = self.published(inventory).await?.follow();
+        let caught_up = sequence.wait_for(|&sequence| sequence >= head.sequence);
+        // Late is not wrong: the view says as of which sequence it is.
+        drop(tokio::time::timeout(CATCH_UP_MAX, caught_up).await);
+        Ok(())
     }
 
     /// A booking and the stock of its inventory, both as of the same commit.
@@ -337,6 +364,22 @@ impl Engine {
             return Err(SubmitError::Stopped);
         }
         shared.store.write_documents(documents).map_err(|error| {
+            shared.stop_after(error);
+            SubmitError::OutcomeUnknown
+        })
+    }
+
+    /// Makes a small record durable unless there is one of that name, and says whether it did; for what several processes
+    /// must agree on. Two that share a handle of this engine must not ask at the same time.
+    ///
+    /// # Errors
+    /// If the store cannot be written: then the engine has stopped.
+    pub fn create_document(&self, name: &str, contents: &[u8]) -> Result<bool, SubmitError> {
+        let shared = &self.running.shared;
+        if shared.stopped.borrow().is_some() {
+            return Err(SubmitError::Stopped);
+        }
+        shared.store.create_document(name, contents).map_err(|error| {
             shared.stop_after(error);
             SubmitError::OutcomeUnknown
         })
@@ -466,6 +509,9 @@ impl Running {
             others.push(spawn("loader", Box::new(threads::run_loader))?);
         }
         others.push(spawn("snapshotter", Box::new(threads::run_snapshotter))?);
+        if self.shared.store.is_shared() {
+            others.push(spawn("follower", Box::new(threads::run_follower))?);
+        }
         let mut threads = self.threads.shards.lock();
         for (index, shard) in shards.into_iter().enumerate() {
             let run = move |shared: &Shared| threads::run_shard(shared, index, shard);

@@ -37,6 +37,15 @@ pub const RECENT_CHANGES_MAX: usize = 16_384;
 pub const JOURNAL_READ_BYTES: usize = 4 * 1024 * 1024;
 /// Answers to idempotency keys are forgotten in bulk: at most this often.
 pub const FORGET_KEYS_EVERY_MS: i64 = 60_000;
+/// How often a store that others write to is asked what they changed: so long a view may be behind.
+pub const FOLLOW_EVERY: Duration = Duration::from_millis(100);
+/// How long whoever does not find a booking waits for what another process has committed already.
+pub const CATCH_UP_MAX: Duration = Duration::from_secs(2);
+/// On a store that others write to, what falls due in an inventory that is not in memory here is left to those who have it for
+/// so long.
+pub const OTHERS_FIRST_MS: i64 = 2_000;
+/// Those who have it do not all begin at once.
+pub const OTHERS_BESIDE_MS_MAX: i64 = 250;
 /// How often idle inventories are looked for.
 pub const IDLE_SWEEP_MS: i64 = 1_000;
 /// Wall and monotonic clock may drift apart this much before it counts as a jump.

@@ -6,6 +6,7 @@ use boxoffice_core::codec;
 use boxoffice_core::inventory::Inventory;
 
 use crate::ids::InventoryNumber;
+use crate::limits::JOURNAL_READ_BYTES;
 use crate::record::{self, Hash, Head, Record, RecordError};
 use crate::store::{Store, StoreError, Stored};
 
@@ -140,6 +141,24 @@ fn load_trusting(store: &dyn Store, number: InventoryNumber) -> Result<Option<Lo
         return Err(LoadError::Chain { inventory: number, sequence: head.sequence });
     }
     Ok(Some(Loaded { head, inventory, snapshot_bytes, journal_bytes, journal_from }))
+}
+
+/// Reads the records after the one that somebody knows, with their sizes.
+pub(crate) fn catch_up(
+    store: &dyn Store,
+    number: InventoryNumber,
+    mut chain: Chain,
+) -> Result<Vec<(Record, u64)>, LoadError> {
+    let mut read = Vec::new();
+    loop {
+        let records = store.records(number, chain.sequence, JOURNAL_READ_BYTES)?;
+        if records.is_empty() {
+            return Ok(read);
+        }
+        for bytes in records {
+            read.push((chain.follow(number, &bytes)?, bytes.len() as u64));
+        }
+    }
 }
 
 /// The last record that was read, and the check that the next one follows it.

@@ -21,17 +21,18 @@ use parking_lot::Mutex;
 
 use crate::answer::{Answer, Asked, SubmitError};
 use crate::chosen_ids::{ChosenIds, chosen_ids};
+use crate::deadlines::Deadlines;
 use crate::engine::Settings;
 use crate::ids::{InventoryNumber, inventory_of};
 use crate::limits::{
     BATCH_COMMANDS_MAX, FORGET_KEYS_EVERY_MS, IDLE_SWEEP_MS, SNAPSHOT_JOURNAL_FACTOR_MAX,
     WAITING_FOR_LOAD_COMMANDS_MAX,
 };
-use crate::load::{LoadError, Loaded};
+use crate::load::{Chain, LoadError, Loaded};
+use crate::part::{Draft, Fenced, LastHash, Part, Through};
 use crate::published::{Batch, Publication, Registry, State};
-use crate::record::{self, Hash, Head};
+use crate::record::{Head, Record};
 use crate::snapshot::Written;
-use crate::store::BatchWrite;
 use crate::view::{StockView, Touched};
 
 /// What a shard is for, and where it tells readers what is committed.
@@ -76,46 +77,19 @@ pub(crate) enum Target {
 pub(crate) struct Errands {
     /// Inventories to be read and handed to [`Shard::loaded`].
     pub(crate) load: Vec<InventoryNumber>,
+    /// Inventories to which others have written: what they wrote is to be handed to [`Shard::caught_up`].
+    pub(crate) catch_up: Vec<Behind>,
     /// Inventories whose journal has grown enough for a snapshot; see [`Shard::snapshotted`].
     pub(crate) snapshot: Vec<InventoryNumber>,
 }
 
-/// The answers and the write of one inventory's part of a batch.
-pub(crate) struct Part {
-    number: InventoryNumber,
+/// A reading of an inventory that is behind the store.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Behind {
+    pub(crate) number: InventoryNumber,
     generation: u32,
-    /// What is to be written, until [`Part::encode`] has made bytes of it; `None` if nothing changed.
-    draft: Option<Draft>,
-    /// `None` if nothing changed.
-    pub(crate) write: Option<BatchWrite>,
-    publication: Option<Publication>,
-    answered: Vec<(Request, Answer)>,
-}
-
-/// A batch of one inventory that is not yet bytes: that is left to whoever commits, because the shard has the most to do.
-struct Draft {
-    name: Arc<str>,
-    sequence: u64,
-    last_hash: LastHash,
-    next_deadline: Option<Timestamp>,
-    changes: Arc<Vec<Change>>,
-}
-
-/// The hash of the last record of one reading of an inventory; known to the batches on their way, in their order.
-type LastHash = Arc<Mutex<Hash>>;
-
-/// A part that is durable.
-pub(crate) struct Through {
-    number: InventoryNumber,
-    generation: u32,
-    journal_bytes: u64,
-}
-
-/// Commands whose part was fenced, to be decided again.
-pub(crate) struct Fenced {
-    number: InventoryNumber,
-    generation: u32,
-    requests: Vec<Request>,
+    /// What it knows.
+    pub(crate) chain: Chain,
 }
 
 /// The batch that gathers.
@@ -147,6 +121,8 @@ struct Live {
     snapshot_bytes: u64,
     snapshot_wanted: bool,
     keys_forgotten_at: Timestamp,
+    /// What others wrote is being read.
+    catching_up: bool,
 }
 
 /// Who waits for an inventory that is being read.
@@ -162,6 +138,7 @@ impl Shard {
         chosen_ids: Arc<ChosenIds>,
         numbers: Arc<AtomicU32>,
         settings: &Settings,
+        is_shared: bool,
     ) -> Shard {
         Shard {
             registry,
@@ -174,7 +151,7 @@ impl Shard {
             live: HashMap::default(),
             loading: HashMap::default(),
             created: HashMap::default(),
-            deadlines: Deadlines::default(),
+            deadlines: if is_shared { Deadlines::shared() } else { Deadlines::default() },
             open: Open::default(),
             in_flight: 0,
             errands: Errands::default(),
@@ -184,7 +161,55 @@ impl Shard {
 
     /// Watches over an inventory of the store that is not in memory.
     pub(crate) fn watch(&mut self, head: &Head) {
-        self.deadlines.set(head.inventory, head.next_deadline);
+        self.deadlines.leave(head.inventory, head.next_deadline);
+    }
+
+    /// The store has this head, by whomever.
+    pub(crate) fn seen(&mut self, head: &Head) {
+        let number = head.inventory;
+        let Some(live) = self.live.get_mut(&number) else {
+            if !self.loading.contains_key(&number) {
+                self.watch(head);
+            }
+            return;
+        };
+        // What is open or on its way will be fenced, if it has to be.
+        let sequence = live.inventory.sequence();
+        if live.is_at_rest() && !live.catching_up && sequence < head.sequence {
+            live.catching_up = true;
+            let chain = Chain { sequence, hash: *live.last_hash.lock() };
+            self.errands.catch_up.push(Behind { number, generation: live.generation, chain });
+        }
+    }
+
+    /// Takes what others wrote to an inventory.
+    pub(crate) fn caught_up(&mut self, behind: &Behind, result: Result<Vec<(Record, u64)>, LoadError>) {
+        let Behind { number, generation, chain } = *behind;
+        let Some(live) = self.live.get_mut(&number).filter(|live| live.generation == generation) else {
+            return;
+        };
+        live.catching_up = false;
+        // A command came in between: it was decided on what is out of date, and will be fenced.
+        if !live.is_at_rest() || live.inventory.sequence() != chain.sequence {
+            return;
+        }
+        let records = match result {
+            Ok(records) => records,
+            Err(error) => {
+                tracing::warn!(%number, %error, "cannot catch up; reading the inventory again");
+                self.live.remove(&number);
+                self.begin_loading(number);
+                return;
+            }
+        };
+        let Some(entry) = self.registry.of_number(number) else { return };
+        for (record, bytes) in records {
+            live.inventory.replay(&record.changes);
+            live.journal_bytes += bytes;
+            *live.last_hash.lock() = record.hash;
+            entry.publish(live.publication(record.sequence, Arc::new(record.changes)));
+        }
+        self.update_deadline(number);
     }
 
     /// When [`Shard::wake`] has something to do.
@@ -361,7 +386,8 @@ impl Shard {
                 self.open.commands -= dropped.iter().map(|part| part.answered.len()).sum::<usize>();
                 self.number_open_parts();
                 // Also if nobody waits for it: what fell due in it must fall due again.
-                if self.registry.of_number(number).is_some() {
+                // One that was created here has another number now, or another creator.
+                if self.registry.of_number(number).is_some_and(|entry| entry.name == live.name) {
                     self.begin_loading(number);
                 }
                 // Their ids are claimed again when they are decided again.
@@ -447,6 +473,7 @@ impl Shard {
             snapshot_bytes: 0,
             snapshot_wanted: false,
             keys_forgotten_at: now,
+            catching_up: false,
         };
         let live = self.live.entry(number).insert_entry(live).into_mut();
         self.created.insert(name, number);
@@ -476,6 +503,7 @@ impl Shard {
             snapshot_bytes,
             snapshot_wanted: false,
             keys_forgotten_at: now,
+            catching_up: false,
         };
         self.live.insert(number, live);
         self.update_deadline(number);
@@ -569,20 +597,12 @@ impl Shard {
         let Some(sequence) = live.inventory.end_batch() else { return };
         let changes = std::mem::take(&mut live.changes);
         live.last_changes = changes.len();
-        let touched = Touched::by(&changes, &live.inventory);
-        let stock = Arc::new(match &live.stock {
-            Some(stock) => stock.refreshed(&live.inventory, &touched),
-            None => StockView::new(&live.inventory).expect("its creation is in this batch"),
-        });
-        live.stock = Some(Arc::clone(&stock));
-        let due = live.inventory.next_deadlines();
         let changes = Arc::new(changes);
-        let batch = Batch { sequence, changes: Arc::clone(&changes), stock: Some(Arc::clone(&stock)) };
-        part.publication = Some(Publication { stock, bookings: touched.bookings, batch: Arc::new(batch) });
+        part.publication = Some(live.publication(sequence, Arc::clone(&changes)));
+        let due = live.inventory.next_deadlines();
         part.draft = Some(Draft {
             name: Arc::clone(&live.name),
             sequence,
-            last_hash: Arc::clone(&live.last_hash),
             next_deadline: [due.hold, due.roll].into_iter().flatten().min(),
             changes,
         });
@@ -629,7 +649,7 @@ impl Shard {
                 return true;
             }
             let due = live.inventory.next_deadlines();
-            deadlines.set(number, [due.hold, due.roll].into_iter().flatten().min());
+            deadlines.leave(number, [due.hold, due.roll].into_iter().flatten().min());
             false
         });
     }
@@ -656,6 +676,7 @@ impl Open {
             self.parts.push(Part {
                 number,
                 generation,
+                last_hash: Arc::clone(&live.last_hash),
                 draft: None,
                 write: None,
                 publication: None,
@@ -668,120 +689,26 @@ impl Open {
 }
 
 impl Live {
+    /// Whether nothing of it is open or on its way.
+    fn is_at_rest(&self) -> bool {
+        self.in_flight == 0 && self.open_part.is_none()
+    }
+
+    /// What readers are shown of a batch that was just applied.
+    fn publication(&mut self, sequence: u64, changes: Arc<Vec<Change>>) -> Publication {
+        let touched = Touched::by(&changes, &self.inventory);
+        let stock = Arc::new(match &self.stock {
+            Some(stock) => stock.refreshed(&self.inventory, &touched),
+            None => StockView::new(&self.inventory).expect("its creation is in this batch"),
+        });
+        self.stock = Some(Arc::clone(&stock));
+        let batch = Batch { sequence, changes, stock: Some(Arc::clone(&stock)) };
+        Publication { stock, bookings: touched.bookings, batch: Arc::new(batch) }
+    }
+
     /// Answers are forgotten in bulk, not one by one as each is due.
     fn forget_keys_at(&self) -> Option<Timestamp> {
         let due = self.inventory.next_deadlines().keys?;
         Some(due.max(Timestamp(self.keys_forgotten_at.0.saturating_add(FORGET_KEYS_EVERY_MS))))
-    }
-}
-
-impl Part {
-    /// Whose, and which reading of it from the store.
-    pub(crate) fn of(&self) -> (InventoryNumber, u32) {
-        (self.number, self.generation)
-    }
-
-    /// Makes bytes of what is to be written. The parts of an inventory in their order: each record names the one before.
-    pub(crate) fn encode(&mut self) {
-        let Some(Draft { name, sequence, last_hash, next_deadline, changes }) = self.draft.take() else {
-            return;
-        };
-        let number = self.number;
-        let mut last_hash = last_hash.lock();
-        let previous = *last_hash;
-        let (record, hash) = record::encode_record(number, sequence, previous, &changes);
-        *last_hash = hash;
-        self.write = Some(BatchWrite {
-            previous,
-            head: Head { inventory: number, name, sequence, hash, next_deadline },
-            record,
-            chosen_ids: chosen_ids(number, &changes).collect(),
-            changes,
-        });
-    }
-
-    /// What the shard is told when it is durable.
-    pub(crate) fn through(&self) -> Through {
-        let journal_bytes = self.write.as_ref().map_or(0, |write| write.record.len() as u64);
-        Through { number: self.number, generation: self.generation, journal_bytes }
-    }
-
-    /// How many commands were decided in it.
-    pub(crate) fn commands(&self) -> usize {
-        self.answered.len()
-    }
-
-    /// Shows what changed to whoever reads. Only for what is durable: see [`crate::commit`].
-    pub(crate) fn publish(&mut self, registry: &Registry, chosen_ids: &ChosenIds) {
-        if let (Some(write), Some(publication)) = (&self.write, self.publication.take()) {
-            let entry = registry
-                .of_number(self.number)
-                .unwrap_or_else(|| registry.add(self.number, &write.head.name));
-            entry.publish(publication);
-            write.chosen_ids.iter().for_each(|&id| chosen_ids.let_go(id));
-        }
-    }
-
-    /// Answers the callers. Only for what is durable: see [`crate::commit`].
-    pub(crate) fn answer(self) {
-        for (request, answer) in self.answered {
-            request.asked.answer(Ok(answer));
-        }
-    }
-
-    /// Takes the commands back, to be decided again.
-    pub(crate) fn fenced(self, chosen_ids: &ChosenIds) -> Fenced {
-        if let Some(write) = &self.write {
-            write.chosen_ids.iter().for_each(|&id| chosen_ids.let_go(id));
-        }
-        let requests = self.answered.into_iter().map(|(request, _)| request).collect();
-        Fenced { number: self.number, generation: self.generation, requests }
-    }
-
-    /// Tells the callers that nobody knows.
-    pub(crate) fn unknown(self) {
-        for (request, _) in self.answered {
-            request.asked.answer(Err(SubmitError::OutcomeUnknown));
-        }
-    }
-}
-
-/// When each inventory has something due.
-#[derive(Debug, Default)]
-struct Deadlines {
-    of: HashMap<InventoryNumber, Timestamp>,
-    in_order: BTreeSet<(Timestamp, InventoryNumber)>,
-}
-
-impl Deadlines {
-    fn set(&mut self, number: InventoryNumber, at: Option<Timestamp>) {
-        let before = match at {
-            Some(at) => self.of.insert(number, at),
-            None => self.of.remove(&number),
-        };
-        if before == at {
-            return;
-        }
-        if let Some(before) = before {
-            self.in_order.remove(&(before, number));
-        }
-        if let Some(at) = at {
-            self.in_order.insert((at, number));
-        }
-    }
-
-    /// Puts off what is still due at `now`.
-    fn not_before(&mut self, number: InventoryNumber, at: Timestamp, now: Timestamp) {
-        if self.of.get(&number).is_some_and(|&due| due <= now) {
-            self.set(number, Some(at));
-        }
-    }
-
-    fn first(&self) -> Option<Timestamp> {
-        self.in_order.first().map(|&(at, _)| at)
-    }
-
-    fn due(&self, now: Timestamp) -> Option<InventoryNumber> {
-        self.in_order.first().filter(|&&(at, _)| at <= now).map(|&(_, number)| number)
     }
 }

@@ -4,6 +4,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 use boxoffice_core::booking::Booking;
 use boxoffice_core::command::Command;
@@ -19,7 +20,7 @@ use crate::engine::{Settings, shard_of};
 use crate::ids::InventoryNumber;
 use crate::load;
 use crate::published::{Registry, State, route_of};
-use crate::shard::{Request, Shard, Target};
+use crate::shard::{Behind, Request, Shard, Target};
 use crate::snapshot::{self, Retention, SnapshotError};
 use crate::store::{CommitError, Store, StoreError};
 use crate::view::StockView;
@@ -37,12 +38,12 @@ pub(crate) fn assemble(store: &Arc<dyn Store>, settings: &Settings) -> Result<As
     let registry = Arc::new(Registry::default());
     let chosen_ids = Arc::new(ChosenIds::new(Arc::clone(store)));
     let next_number = heads.iter().map(|head| head.inventory.0 + 1).max().unwrap_or(1);
-    let numbers = Arc::new(next_number.into());
+    let numbers = Arc::new(AtomicU32::new(next_number));
     let count = settings.shards.max(1);
     let mut shards: Vec<Shard> = (0..count)
         .map(|_| {
             let (registry, chosen_ids) = (Arc::clone(&registry), Arc::clone(&chosen_ids));
-            Shard::new(registry, chosen_ids, Arc::clone(&numbers), settings)
+            Shard::new(registry, chosen_ids, Arc::clone(&numbers), settings, store.is_shared())
         })
         .collect();
     for head in &heads {
@@ -53,6 +54,7 @@ pub(crate) fn assemble(store: &Arc<dyn Store>, settings: &Settings) -> Result<As
         store: Arc::clone(store),
         registry: Arc::clone(&registry),
         chosen_ids,
+        numbers,
         standing: Mutex::default(),
     };
     Ok(Assembled { registry, shards, committer })
@@ -68,6 +70,9 @@ pub struct SteppedEngine {
     committer: Committer,
     sealed: Vec<Sealed>,
     loads: VecDeque<(usize, InventoryNumber)>,
+    catch_ups: VecDeque<(usize, Behind)>,
+    /// What [`Step::Follow`] asks the store next.
+    followed: i64,
     snapshots: VecDeque<(usize, InventoryNumber)>,
 }
 
@@ -82,6 +87,10 @@ pub enum Step {
     Commit,
     /// The first inventory that somebody waits for is read.
     Load,
+    /// The store is asked what others changed.
+    Follow,
+    /// What others wrote to the first inventory that is behind is read.
+    CatchUp,
     /// The first snapshot that is wanted is written.
     Snapshot,
 }
@@ -106,6 +115,8 @@ impl SteppedEngine {
             committer,
             sealed: Vec::new(),
             loads: VecDeque::new(),
+            catch_ups: VecDeque::new(),
+            followed: 0,
             snapshots: VecDeque::new(),
         })
     }
@@ -149,6 +160,25 @@ impl SteppedEngine {
                 self.collect_errands(shard);
                 Ok(true)
             }
+            Step::Follow => {
+                let changed = self.store.changed_heads(self.followed);
+                let (heads, next) = changed.map_err(|error| CommitError::Failed(error.to_string()))?;
+                self.followed = next;
+                for head in &heads {
+                    self.committer.learn(head);
+                    let shard = shard_of(route_of(&head.name), self.shards.len());
+                    self.shards[shard].seen(head);
+                    self.collect_errands(shard);
+                }
+                Ok(!self.catch_ups.is_empty())
+            }
+            Step::CatchUp => {
+                let Some((shard, behind)) = self.catch_ups.pop_front() else { return Ok(false) };
+                let records = load::catch_up(&*self.store, behind.number, behind.chain);
+                self.shards[shard].caught_up(&behind, records);
+                self.collect_errands(shard);
+                Ok(true)
+            }
             Step::Snapshot => {
                 let Some((shard, number)) = self.snapshots.pop_front() else { return Ok(false) };
                 match snapshot::write(&*self.store, number, self.retention) {
@@ -169,7 +199,7 @@ impl SteppedEngine {
                 moved |= self.step(Step::Wake(shard))?;
                 moved |= self.step(Step::Seal(shard))?;
             }
-            for step in [Step::Load, Step::Commit, Step::Snapshot] {
+            for step in [Step::Load, Step::CatchUp, Step::Commit, Step::Snapshot] {
                 moved |= self.step(step)?;
             }
             if !moved {
@@ -217,6 +247,7 @@ impl SteppedEngine {
     fn collect_errands(&mut self, shard: usize) {
         let errands = self.shards[shard].take_errands();
         self.loads.extend(errands.load.into_iter().map(|number| (shard, number)));
+        self.catch_ups.extend(errands.catch_up.into_iter().map(|behind| (shard, behind)));
         self.snapshots.extend(errands.snapshot.into_iter().map(|number| (shard, number)));
     }
 }

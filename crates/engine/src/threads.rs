@@ -1,6 +1,6 @@
 //! The engine's threads: thin loops around [`Shard`] and [`Committer`].
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -13,12 +13,16 @@ use tokio::sync::{oneshot, watch};
 use crate::answer::SubmitError;
 use crate::clock::Clock;
 use crate::commit::{Committer, Sealed, Settled};
+use crate::engine::shard_of;
 use crate::ids::InventoryNumber;
 use crate::inbox::Inbox;
-use crate::limits::{GATHERED_COMMANDS, LOOK_AHEAD_COMMANDS};
+use crate::limits::{FOLLOW_EVERY, GATHERED_COMMANDS, LOOK_AHEAD_COMMANDS};
 use crate::load::{self, LoadError, Loaded};
+use crate::part::Part;
 use crate::published::State;
-use crate::shard::{Part, Request, Shard};
+use crate::published::route_of;
+use crate::record::{Hash, Head, Record};
+use crate::shard::{Behind, Request, Shard};
 use crate::snapshot::{self, Retention, SnapshotError, Written};
 use crate::store::{CommitError, Store, StoreError};
 
@@ -36,6 +40,10 @@ pub(crate) enum Offer {
 pub(crate) enum News {
     /// An inventory was read.
     Loaded(InventoryNumber, Result<Option<Box<(Loaded, State)>>, LoadError>),
+    /// The store has this head.
+    Seen(Head),
+    /// What others wrote to an inventory was read.
+    CaughtUp(Behind, Result<Vec<(Record, u64)>, LoadError>),
     /// A batch is through.
     Settled(Settled),
     /// A snapshot was written, or could not be.
@@ -50,6 +58,8 @@ pub(crate) enum News {
 pub(crate) enum Errand {
     /// For a shard, by its index.
     Load(usize, InventoryNumber),
+    /// What others wrote, for a shard.
+    CatchUp(usize, Behind),
     /// For a subscriber that fell behind.
     Records(InventoryNumber, u64, oneshot::Sender<Result<Vec<Vec<u8>>, StoreError>>),
 }
@@ -188,6 +198,8 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
                 News::Loaded(number, result) => {
                     shard.loaded(now, number, result.map(|loaded| loaded.map(|loaded| *loaded)));
                 }
+                News::Seen(head) => shard.seen(&head),
+                News::CaughtUp(behind, records) => shard.caught_up(&behind, records),
                 News::Settled(settled) => shard.committed(now, &settled.through, settled.fenced),
                 News::Snapshotted(number, written) => shard.snapshotted(number, written),
                 News::Close => closing = true,
@@ -245,6 +257,9 @@ fn send_errands(shared: &Shared, index: usize, shard: &mut Shard) {
     let errands = shard.take_errands();
     // Loader and snapshotter end after the shards, or with a panic that stops the engine.
     errands.load.into_iter().for_each(|number| drop(shared.errands.tell(Errand::Load(index, number))));
+    for behind in errands.catch_up {
+        drop(shared.errands.tell(Errand::CatchUp(index, behind)));
+    }
     for number in errands.snapshot {
         let _ = shared.snapshots.tell((index, number));
     }
@@ -291,12 +306,43 @@ pub(crate) fn run_loader(shared: &Shared) {
                 // A shard that has ended has answered those who waited.
                 drop(shared.shards[shard].tell(News::Loaded(number, result)));
             }
+            Errand::CatchUp(shard, behind) => {
+                let records = load::catch_up(&*shared.store, behind.number, behind.chain);
+                drop(shared.shards[shard].tell(News::CaughtUp(behind, records)));
+            }
             Errand::Records(number, after, reply) => {
                 let records = shared.store.records(number, after, crate::limits::JOURNAL_READ_BYTES);
                 // The subscriber may be gone.
                 drop(reply.send(records));
             }
         }
+    }
+}
+
+/// Tells the shards what other processes wrote to the store.
+pub(crate) fn run_follower(shared: &Shared) {
+    let _guard = Guard { shared, name: "follower", end: end_helper, index: 0 };
+    let mut since = 0;
+    let mut told: HashMap<InventoryNumber, Hash> = HashMap::new();
+    // Closed as soon as anybody wants the engine to stop.
+    while !shared.snapshots.is_closed() {
+        match shared.store.changed_heads(since) {
+            Ok((heads, next)) => {
+                since = next;
+                let known = std::mem::take(&mut told);
+                for head in heads {
+                    shared.committer.learn(&head);
+                    told.insert(head.inventory, head.hash);
+                    if known.get(&head.inventory) != Some(&head.hash) {
+                        let shard = shard_of(route_of(&head.name), shared.shards.len());
+                        // One that has ended need not know.
+                        drop(shared.shards[shard].tell(News::Seen(head)));
+                    }
+                }
+            }
+            Err(error) => tracing::warn!(%error, "what others wrote is not known"),
+        }
+        std::thread::sleep(FOLLOW_EVERY);
     }
 }
 

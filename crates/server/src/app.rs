@@ -1,13 +1,15 @@
 //! What every request needs: the engine, the keys, the secret, the settings.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use boxoffice_engine::Engine;
 use tokio::sync::watch;
+use tokio::time::MissedTickBehavior;
 
 use crate::caller::OPEN_TENANT;
 use crate::contacts::Contacts;
 use crate::keys::Keys;
+use crate::limits::KEYS_REFRESHED_EVERY;
 use crate::measure::Measures;
 use crate::problem::Problem;
 use crate::rates::{RateSettings, Rates};
@@ -65,7 +67,7 @@ impl App {
         let rates = Rates::new(settings.rates);
         let contacts = Contacts::new(&engine);
         let webhooks = Webhooks::start(&engine, &secret, settings.webhooks_allow_insecure)?;
-        Ok(Arc::new(App {
+        let app = Arc::new(App {
             engine,
             keys,
             secret,
@@ -77,11 +79,31 @@ impl App {
             settings,
             stopping: watch::Sender::new(false),
             open_tenant: OPEN_TENANT.into(),
-        }))
+        });
+        if app.engine.is_shared() {
+            tokio::spawn(refresh_keys(Arc::downgrade(&app)));
+        }
+        Ok(app)
     }
 
     /// Whether callers without a key are let in.
     pub(crate) fn is_open(&self) -> bool {
         self.settings.loopback && self.keys.is_empty()
+    }
+}
+
+/// Keeps up with the keys that other servers make and revoke, as long as there is an app.
+async fn refresh_keys(app: Weak<App>) {
+    let mut every = tokio::time::interval(KEYS_REFRESHED_EVERY);
+    every.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        every.tick().await;
+        let Some(app) = app.upgrade() else { return };
+        let refreshed = tokio::task::spawn_blocking(move || app.keys.refresh()).await;
+        match refreshed {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "the keys cannot be read"),
+            Err(_) => return,
+        }
     }
 }

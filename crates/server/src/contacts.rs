@@ -92,7 +92,7 @@ impl Contacts {
     /// Makes a customer's key, if there is none: many at once share commits.
     pub(crate) async fn prepare(&self, tenant: &str, customer: &str) {
         let document = document(tenant, customer);
-        if self.keys.lock().contains_key(&document) {
+        if self.cached(&document).is_some() {
             return;
         }
         let (written, result) = oneshot::channel();
@@ -102,9 +102,17 @@ impl Contacts {
         }
     }
 
+    /// A key that is known here. Where several servers are, another one may have erased it meanwhile: then none is.
+    fn cached(&self, document: &str) -> Option<CustomerKey> {
+        if self.engine.is_shared() {
+            return None;
+        }
+        self.keys.lock().get(document).copied()
+    }
+
     async fn key(&self, document: String) -> Result<CustomerKey, Problem> {
-        if let Some(key) = self.keys.lock().get(&document) {
-            return Ok(*key);
+        if let Some(key) = self.cached(&document) {
+            return Ok(key);
         }
         let (written, result) = oneshot::channel();
         let overloaded =
@@ -152,12 +160,8 @@ fn find_or_make(engine: &Engine, wanted: &[NewKey]) -> Result<HashMap<String, Cu
         if keys.contains_key(document) {
             continue;
         }
-        let found =
-            engine.documents(document).map_err(|error| SubmitError::Damaged(error.to_string().into()))?;
-        let key = match found.into_iter().next() {
-            Some((_, contents)) => contents
-                .try_into()
-                .map_err(|_| SubmitError::Damaged(format!("the document {document:?}").into()))?,
+        let key = match find(engine, document)? {
+            Some(key) => key,
             None => {
                 let key: CustomerKey = rand::random();
                 made.push((document.clone(), Some(key.to_vec())));
@@ -166,10 +170,28 @@ fn find_or_make(engine: &Engine, wanted: &[NewKey]) -> Result<HashMap<String, Cu
         };
         keys.insert(document.clone(), key);
     }
-    if !made.is_empty() {
-        engine.write_documents(&made)?;
+    if !engine.is_shared() {
+        if !made.is_empty() {
+            engine.write_documents(&made)?;
+        }
+        return Ok(keys);
+    }
+    for (document, key) in made {
+        if !engine.create_document(&document, &key.unwrap_or_default())?
+            && let Some(key) = find(engine, &document)?
+        {
+            // Another server was faster.
+            keys.insert(document, key);
+        }
     }
     Ok(keys)
+}
+
+fn find(engine: &Engine, document: &str) -> Result<Option<CustomerKey>, SubmitError> {
+    let damaged = |problem: String| SubmitError::Damaged(problem.into());
+    let found = engine.documents(document).map_err(|error| damaged(error.to_string()))?;
+    let Some((_, contents)) = found.into_iter().next() else { return Ok(None) };
+    contents.try_into().map(Some).map_err(|_| damaged(format!("the document {document:?}")))
 }
 
 /// What was sealed, if the key is still there.

@@ -84,17 +84,22 @@ const PREFIX: &str = "bo";
 const ID_CHARACTERS: usize = 12;
 const SECRET_CHARACTERS: usize = 32;
 const DOCUMENT_PREFIX: &str = "key/";
+/// Numbers that are taken, where several servers take them.
+const NUMBER_PREFIX: &str = "key-number/";
 
 impl Keys {
     /// Reads all keys.
     pub(crate) fn load(engine: &Engine) -> Result<Keys, StoreError> {
-        let mut by_id = HashMap::new();
-        for (name, contents) in engine.documents(DOCUMENT_PREFIX)? {
-            let key: Key = serde_json::from_slice(&contents)
-                .map_err(|error| StoreError::Inconsistent(format!("the document {name:?}: {error}")))?;
-            by_id.insert(key.id.clone(), Arc::new(key));
-        }
-        Ok(Keys { engine: engine.clone(), by_id: RwLock::new(by_id), making: parking_lot::Mutex::new(()) })
+        let by_id = RwLock::new(read(engine)?);
+        Ok(Keys { engine: engine.clone(), by_id, making: parking_lot::Mutex::new(()) })
+    }
+
+    /// Reads them again: another server may have made or revoked some.
+    pub(crate) fn refresh(&self) -> Result<(), StoreError> {
+        // One that is made meanwhile must not be forgotten.
+        let _one_at_a_time = self.making.lock();
+        *self.by_id.write() = read(&self.engine)?;
+        Ok(())
     }
 
     /// Whether nobody ever made a key. A revoked one does not open the door again.
@@ -137,11 +142,20 @@ impl Keys {
         let id = readable(&half("id"), ID_CHARACTERS);
         let secret = readable(&half("secret"), SECRET_CHARACTERS);
         let text = format!("{PREFIX}_{id}_{secret}");
+        if self.engine.is_shared() {
+            self.refresh()?;
+        }
         let _one_at_a_time = self.making.lock();
         if let Some(key) = self.by_id.read().get(&id).cloned() {
             return Ok(NewKey { key, text, known: true });
         }
-        let number = self.by_id.read().values().map(|key| key.number).max().unwrap_or(0) + 1;
+        let mut number = self.by_id.read().values().map(|key| key.number).max().unwrap_or(0) + 1;
+        // Another server may make a key at the same time.
+        while self.engine.is_shared()
+            && !self.engine.create_document(&format!("{NUMBER_PREFIX}{number}"), &[])?
+        {
+            number += 1;
+        }
         let key = Key {
             id: id.clone(),
             number,
@@ -162,6 +176,7 @@ impl Keys {
         let known = self.by_id.read().get(id).filter(|key| *key.tenant == *tenant).cloned();
         let key = known.ok_or_else(|| Problem::not_found("KEY_NOT_FOUND", "There is no such key."))?;
         if key.revoked_at_ms.is_none() {
+            let _one_at_a_time = self.making.lock();
             self.keep(Key { revoked_at_ms: Some(self.engine.now().0), ..Key::clone(&key) })?;
         }
         Ok(())
@@ -174,4 +189,13 @@ impl Keys {
         self.by_id.write().insert(key.id.clone(), Arc::clone(&key));
         Ok(key)
     }
+}
+
+fn read(engine: &Engine) -> Result<HashMap<String, Arc<Key>>, StoreError> {
+    let parsed = |(name, contents): (String, Vec<u8>)| {
+        let key: Key = serde_json::from_slice(&contents)
+            .map_err(|error| StoreError::Inconsistent(format!("the document {name:?}: {error}")))?;
+        Ok((key.id.clone(), Arc::new(key)))
+    };
+    engine.documents(DOCUMENT_PREFIX)?.into_iter().map(parsed).collect()
 }

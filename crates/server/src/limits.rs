@@ -40,3 +40,5 @@ pub(crate) const HEADERS_MAX: usize = 64;
 pub(crate) const HEAD_BYTES_MAX: usize = 16 * 1024;
 /// Bytes of an answer that wait in the system for the client to take them.
 pub(crate) const UNSENT_BYTES_MAX: u32 = 64 * 1024;
+/// How often a server asks for the keys that other servers on the same database made or revoked.
+pub(crate) const KEYS_REFRESHED_EVERY: Duration = Duration::from_secs(1);

@@ -15,15 +15,15 @@ const TOKEN_CHARACTERS: usize = 26;
 impl Secret {
     /// Reads the secret, or makes one for a new store.
     pub(crate) fn load(engine: &Engine) -> Result<Secret, Problem> {
-        if let Some((_, contents)) = engine.documents(DOCUMENT)?.pop() {
-            let bytes = contents.try_into().map_err(|_| {
-                Problem::from(SubmitError::Damaged("the store's secret is not 32 bytes".into()))
-            })?;
-            return Ok(Secret(bytes));
+        let mut found = engine.documents(DOCUMENT)?;
+        if found.is_empty() {
+            // Another server may do so at the same time: what is there afterwards counts.
+            engine.create_document(DOCUMENT, &rand::random::<[u8; 32]>())?;
+            found = engine.documents(DOCUMENT)?;
         }
-        let bytes: [u8; 32] = rand::random();
-        engine.write_documents(&[(DOCUMENT.to_owned(), Some(bytes.to_vec()))])?;
-        Ok(Secret(bytes))
+        let bytes = found.pop().and_then(|(_, contents)| contents.try_into().ok());
+        let damaged = || Problem::from(SubmitError::Damaged("the store's secret is not 32 bytes".into()));
+        bytes.map(Secret).ok_or_else(damaged)
     }
 
     /// Lets whoever made a hold act on it.

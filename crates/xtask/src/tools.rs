@@ -8,6 +8,15 @@ use crate::step::output_of;
 /// Each program, what it must be able to do, and the Debian package that has it.
 const NEEDED: &[(&str, &[&str], &str)] = &[
     ("strace", &["--version"], "strace"),
+    // Its server is not on the search path; `pg_config` says where it is.
+    (
+        "sh",
+        &[
+            "-c",
+            "for server in /usr/lib/postgresql/*/bin/postgres \"$(command -v postgres)\"; do test -x \"$server\" && exit; done; exit 1",
+        ],
+        "postgresql",
+    ),
     // Schemathesis is installed into an environment of its own.
     ("python3", &["-c", "import ensurepip, venv"], "python3-venv"),
     // The web pages are tested in a real browser, one file after the other.

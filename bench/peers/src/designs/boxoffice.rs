@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::rc::Rc;
 
+use boxoffice_services::{Server, directory};
 use rustix::process::Signal;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -27,7 +28,6 @@ use tokio::sync::{Notify, oneshot};
 use super::redis_lua::CONNECTIONS;
 use crate::drive::{Client, Design, Recorded};
 use crate::error::{Error, Result};
-use crate::process::{Server, directory};
 
 /// 400 subsections of 50 rows of 50 seats: the largest hall there is.
 const SUBSECTIONS: u64 = 400;

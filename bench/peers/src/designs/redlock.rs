@@ -80,7 +80,7 @@ pub(crate) struct Redlock {
 
 impl Redlock {
     pub(crate) async fn start(locked: Locked) -> Result<Redlock> {
-        let postgres = Postgres::start().await?;
+        let postgres = Postgres::start()?;
         let seats =
             format!("INSERT INTO seats SELECT id, 'AVAILABLE', 0 FROM generate_series(1, {SEATS}) AS id;");
         postgres.prepare(&format!("{TABLES}{seats}")).await?;

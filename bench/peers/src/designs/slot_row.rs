@@ -37,7 +37,7 @@ pub(crate) struct SlotRow {
 
 impl SlotRow {
     pub(crate) async fn start() -> Result<SlotRow> {
-        let postgres = Postgres::start().await?;
+        let postgres = Postgres::start()?;
         postgres.prepare(TABLES).await?;
         Ok(SlotRow { postgres })
     }

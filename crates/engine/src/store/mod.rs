@@ -62,6 +62,42 @@ pub trait Store: Send + Sync + 'static {
     /// After an error the store must not be used for another commit, as with [`Store::commit`].
     fn write_documents(&self, documents: &[(String, Option<Vec<u8>>)]) -> Result<(), CommitError>;
 
+    /// Makes a small record unless there is one of that name, and says whether it did. Of several processes one is told yes.
+    ///
+    /// After an error the store must not be used for another commit, as with [`Store::commit`].
+    fn create_document(&self, name: &str, contents: &[u8]) -> Result<bool, CommitError> {
+        let found = self.documents(name).map_err(|error| CommitError::Failed(error.to_string()))?;
+        let new = found.iter().all(|(found, _)| found != name);
+        if new {
+            self.write_documents(&[(name.to_owned(), Some(contents.to_vec()))])?;
+        }
+        Ok(new)
+    }
+
+    /// Whether other processes may write to it as well. If so, the engine follows what they do.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    /// Whether this process may do what only one of all that share the store should do. One of them may, until it is gone; for a
+    /// moment after that two may think so.
+    fn leads(&self) -> Result<bool, StoreError> {
+        Ok(true)
+    }
+
+    /// The heads of these inventories as they are at this moment; those that do not exist are left out.
+    fn heads_of(&self, inventories: &[InventoryNumber]) -> Result<Vec<Head>, StoreError> {
+        let mut heads = self.heads()?;
+        heads.retain(|head| inventories.contains(&head.inventory));
+        Ok(heads)
+    }
+
+    /// The heads that changed since this was last asked, and perhaps some that did not; with what to ask the next time instead
+    /// of the first time's zero.
+    fn changed_heads(&self, since: i64) -> Result<(Vec<Head>, i64), StoreError> {
+        Ok((self.heads()?, since))
+    }
+
     /// Makes everything durable and lets go of it. Nothing is written afterwards.
     fn close(&self) -> Result<(), StoreError>;
 }

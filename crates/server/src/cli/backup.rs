@@ -7,20 +7,19 @@ use std::path::{Path, PathBuf};
 
 use boxoffice_engine::Clock;
 use boxoffice_engine::archive;
-use boxoffice_engine::store::Store;
 use clap::Args;
 
 use super::client::Server;
 use super::console::{Failure, counting, say, weighing};
-use super::store;
+use super::store::Data;
 use crate::time::Moment;
 
 /// What to back up, and where to.
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// Where the data is. The server must be stopped.
-    #[arg(long, env = "BOXOFFICE_DATA", default_value = "./boxoffice-data")]
-    data: PathBuf,
+    /// The server of a directory must be stopped.
+    #[command(flatten)]
+    data: Data,
     /// A running server, such as http://127.0.0.1:8080, instead of a stopped one's data.
     #[arg(long, env = "BOXOFFICE_SERVER")]
     server: Option<String>,
@@ -69,9 +68,9 @@ fn write(options: &Options, path: &Path) -> Result<archive::Contents, Failure> {
             bar.finish_and_clear();
         }
         None => {
-            let store = store::open(&options.data)?;
+            let store = options.data.open()?;
             let bar = counting("writing");
-            archive::write(&store, &mut out, |done, all| {
+            archive::write(&*store, &mut out, |done, all| {
                 bar.set_length(all);
                 bar.set_position(done);
             })?;

@@ -16,7 +16,7 @@ use clap::{Args, ValueEnum};
 use csv::Writer;
 
 use super::console::{Failure, counting};
-use super::store;
+use super::store::Data;
 use crate::answer::address;
 use crate::contacts::{self, Contact};
 use crate::ids::{kind_word, parts_of, uuid};
@@ -26,9 +26,8 @@ use crate::time::Moment;
 /// What to export.
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// Where the data is.
-    #[arg(long, env = "BOXOFFICE_DATA", default_value = "./boxoffice-data")]
-    data: PathBuf,
+    #[command(flatten)]
+    data: Data,
     /// Which table.
     #[arg(long)]
     what: Table,
@@ -75,7 +74,7 @@ const UTILIZATION_COLUMNS: [&str; 10] =
     ["tenant", "kind", "inventory", "part", "capacity", "held", "sold", "available", "blocked", "rate"];
 
 pub(super) fn run(options: &Options) -> Result<(), Failure> {
-    let store = store::open(&options.data)?;
+    let store = options.data.open()?;
     let out: Box<dyn Write> = match &options.out {
         Some(path) => Box::new(
             File::create(path).map_err(|error| Failure::new(format!("{}: {error}", path.display())))?,
@@ -96,11 +95,11 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
         if options.tenant.as_ref().is_some_and(|wanted| wanted != tenant) {
             continue;
         }
-        let Some(loaded) = load(&store, head.inventory)? else { continue };
+        let Some(loaded) = load(&*store, head.inventory)? else { continue };
         let Some(stock) = StockView::new(&loaded.inventory) else { continue };
         let of = Of { tenant, kind, id, stock: &stock };
         match options.what {
-            Table::Bookings => write_bookings(&mut table, &store, &of, &loaded.inventory)?,
+            Table::Bookings => write_bookings(&mut table, &*store, &of, &loaded.inventory)?,
             Table::Utilization => write_utilization(&mut table, &of)?,
         }
     }

@@ -1,16 +1,15 @@
 //! `boxoffice keys`.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::http::Method;
-use boxoffice_engine::{Engine, Settings};
+use boxoffice_engine::Settings;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
 use super::client::Server;
 use super::console::{Failure, LogFormat, log, say};
-use super::store::must_exist;
+use super::store::{self, Data};
 use crate::caller::OPEN_TENANT;
 use crate::keys::{Key, Keys, Role, Wanted};
 use crate::time::Moment;
@@ -35,9 +34,9 @@ enum What {
 /// Where the keys are.
 #[derive(Debug, Args)]
 struct Place {
-    /// Where the data is. The server must be stopped.
-    #[arg(long, env = "BOXOFFICE_DATA", default_value = "./boxoffice-data")]
-    data: PathBuf,
+    /// The server of a directory must be stopped.
+    #[command(flatten)]
+    data: Data,
     /// A running server, such as http://127.0.0.1:8080, instead of a stopped one's data.
     #[arg(long, env = "BOXOFFICE_SERVER")]
     server: Option<String>,
@@ -92,9 +91,17 @@ impl Place {
         self.server.as_ref().map(|url| Server::new(url, self.key.clone())).transpose()
     }
 
+    /// Whoever mistypes a path must not be told that there are no keys.
+    fn must_exist(&self) -> Result<(), Failure> {
+        match self.data.place()? {
+            store::Place::Directory(directory) => store::must_exist(&directory),
+            store::Place::Database(_) => Ok(()),
+        }
+    }
+
     /// Works on the keys of a stopped store.
     fn with_keys<R>(&self, work: impl FnOnce(&Keys) -> Result<R, Failure>) -> Result<R, Failure> {
-        let engine = Engine::open(&self.data, &Settings { shards: 1, ..Settings::default() })?;
+        let engine = self.data.place()?.start(&Settings { shards: 1, ..Settings::default() }, true)?;
         let result = work(&Keys::load(&engine)?);
         engine.close()?;
         result
@@ -144,7 +151,7 @@ fn say_made(id: &str, tenant: &str, key: &str) -> Result<(), Failure> {
 }
 
 fn list_in(place: &Place) -> Result<(), Failure> {
-    must_exist(&place.data)?;
+    place.must_exist()?;
     let keys = place.with_keys(|keys| Ok(keys.all()))?;
     let good = keys.iter().filter(|key| key.revoked_at_ms.is_none());
     good.map(line).try_for_each(say)
@@ -173,7 +180,7 @@ fn list_on(server: &Server) -> Result<(), Failure> {
 }
 
 fn revoke_in(place: &Place, id: &str) -> Result<(), Failure> {
-    must_exist(&place.data)?;
+    place.must_exist()?;
     place.with_keys(|keys| {
         let found = keys.all().into_iter().find(|key| key.id == *id);
         let key = found.ok_or_else(|| Failure::new(format!("there is no key {id}")))?;

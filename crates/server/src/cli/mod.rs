@@ -7,6 +7,7 @@ mod console;
 mod demo;
 mod export;
 mod keys;
+mod migrate;
 mod openapi;
 mod rehearse;
 mod restore;
@@ -39,16 +40,18 @@ enum Command {
     ///
     /// Exit codes: 0 if they were, 1 if one was broken, 2 if it could not be rehearsed.
     Rehearse(rehearse::Options),
-    /// Prove that a store is what its journals say. The server must be stopped.
+    /// Prove that a store is what its journals say. Its servers must be stopped.
     Verify(verify::Options),
     /// Write everything into one file, from a stopped store or a running server.
     Backup(backup::Options),
     /// Make a store from a backup, and verify it.
     Restore(restore::Options),
-    /// Write bookings or utilization as CSV. The server must be stopped.
+    /// Write bookings or utilization as CSV. The server of a directory must be stopped.
     Export(export::Options),
     /// Make, list and revoke API keys.
     Keys(keys::Options),
+    /// Make or bring up to date the tables of a database. `serve` does so by itself unless it is told not to.
+    Migrate(migrate::Options),
     /// Print the OpenAPI document.
     Openapi,
 }
@@ -69,6 +72,7 @@ pub(crate) fn run() -> std::process::ExitCode {
         Some(Command::Restore(options)) => restore::run(&options),
         Some(Command::Export(options)) => export::run(&options),
         Some(Command::Keys(options)) => keys::run(&options),
+        Some(Command::Migrate(options)) => migrate::run(&options),
         Some(Command::Openapi) => openapi::run(),
     })
 }

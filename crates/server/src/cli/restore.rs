@@ -4,12 +4,14 @@ use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
+use boxoffice_cluster::postgres::PostgresStore;
 use boxoffice_engine::archive;
 use boxoffice_engine::store::{EmbeddedStore, Store};
 use clap::Args;
 
 use super::backup::{parent_of, sync_directory_of};
 use super::console::{Failure, say, weighing};
+use super::store::{Data, Place};
 use super::verify::{describe, prove};
 
 /// Which backup, and where to.
@@ -18,36 +20,62 @@ pub(super) struct Options {
     /// A file that `boxoffice backup` made.
     #[arg(long)]
     from: PathBuf,
-    /// Where the data will be: a directory that is empty or does not exist.
-    #[arg(long, env = "BOXOFFICE_DATA")]
-    data: PathBuf,
+    /// It must be empty, or not exist.
+    #[command(flatten)]
+    data: Data,
 }
 
 pub(super) fn run(options: &Options) -> Result<(), Failure> {
-    if !is_empty_or_missing(&options.data)? {
-        let problem = format!("{} is not empty, and nothing is restored over it", options.data.display());
+    let Some(place) = options.data.given()? else {
+        return Err(Failure::new("say where to: --data DIRECTORY or --database-url URL").could_not_run());
+    };
+    let open = || {
+        let describe = |error| Failure::new(format!("{}: {error}", options.from.display()));
+        File::open(&options.from).map_err(describe)
+    };
+    match place {
+        Place::Directory(directory) => into_directory(open, &directory),
+        Place::Database(url) => into_database(open()?, &url),
+    }
+}
+
+fn into_directory(open: impl Fn() -> Result<File, Failure>, directory: &Path) -> Result<(), Failure> {
+    if !is_empty_or_missing(directory)? {
+        let problem = format!("{} is not empty, and nothing is restored over it", directory.display());
         return Err(Failure::new(problem));
     }
-    let file = File::open(&options.from)
-        .map_err(|error| Failure::new(format!("{}: {error}", options.from.display())))?;
-    let aside = aside_of(&options.data)?;
+    let file = open()?;
+    let aside = aside_of(directory)?;
     // What an earlier attempt left has never been used by anybody.
     remove(&aside)?;
-    std::fs::create_dir_all(parent_of(&options.data))?;
-    let report = restore(file, &aside).inspect_err(|_| drop(remove(&aside)))?;
-    std::fs::rename(&aside, &options.data)?;
-    sync_directory_of(&options.data)?;
+    std::fs::create_dir_all(parent_of(directory))?;
+    let made = EmbeddedStore::open(&aside)?;
+    let report = restore(file, &made).inspect_err(|_| drop(remove(&aside)))?;
+    std::fs::rename(&aside, directory)?;
+    sync_directory_of(directory)?;
     say(report)
 }
 
-/// Makes a store and proves that it is whole.
-fn restore(file: File, directory: &Path) -> Result<String, Failure> {
+fn into_database(file: File, url: &str) -> Result<(), Failure> {
+    let (store, _) = PostgresStore::migrate(url)?;
+    if !store.heads()?.is_empty() || !store.documents("")?.is_empty() {
+        return Err(Failure::new("the database is not empty, and nothing is restored over it"));
+    }
+    let unfinished = |failure: Failure| {
+        Failure::new(format!(
+            "{failure}; the database has a part of the backup: begin again with an empty one"
+        ))
+    };
+    say(restore(file, &store).map_err(unfinished)?)
+}
+
+/// Fills a store and proves that it is whole.
+fn restore(file: File, store: &dyn Store) -> Result<String, Failure> {
     let bar = weighing("restoring");
     bar.set_length(file.metadata()?.len());
-    let store = EmbeddedStore::open(directory)?;
-    archive::restore(&mut BufReader::new(file), &store, |bytes| bar.set_position(bytes))?;
+    archive::restore(&mut BufReader::new(file), store, |bytes| bar.set_position(bytes))?;
     bar.finish_and_clear();
-    let report = prove(&store)?;
+    let report = prove(store)?;
     store.close()?;
     Ok(describe(&report))
 }

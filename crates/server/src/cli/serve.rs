@@ -16,6 +16,7 @@ use clap::value_parser;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::console::{Failure, LogFormat, log, say};
+use super::store::Data;
 use crate::app::{App, AppSettings};
 use crate::keys::Role;
 use crate::limits::CONNECTIONS_DEFAULT;
@@ -28,9 +29,11 @@ pub(crate) struct Options {
     /// Where to listen. An address that others can reach needs an API key first.
     #[arg(long, env = "BOXOFFICE_LISTEN", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
-    /// Where the data is.
-    #[arg(long, env = "BOXOFFICE_DATA", default_value = "./boxoffice-data")]
-    data: PathBuf,
+    #[command(flatten)]
+    data: Data,
+    /// Do not bring the tables of the database up to date: `boxoffice migrate` does so.
+    #[arg(long, env = "BOXOFFICE_NO_MIGRATE", value_parser = FalseyValueParser::new())]
+    no_migrate: bool,
     /// A TOML file with any of these options by name, such as `idle_after_seconds = 600`.
     #[arg(long, env = "BOXOFFICE_CONFIG")]
     config: Option<PathBuf>,
@@ -99,15 +102,16 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
 }
 
 async fn serve(options: &Options) -> Result<(), Failure> {
-    let engine = Engine::open(&options.data, &options.engine_settings())?;
+    let place = options.data.place()?;
+    let engine = place.start(&options.engine_settings(), !options.no_migrate)?;
     let settings = options.app_settings();
     let loopback = settings.loopback;
     let app = App::new(engine, settings)?;
     if !loopback && app.keys.is_empty() {
         return Err(Failure::new(format!(
-            "{} can be reached by others, and there is no API key. Make one first: boxoffice keys create --data {} --tenant default --role admin",
+            "{} can be reached by others, and there is no API key. Make one first: boxoffice keys create {} --tenant default --role admin",
             options.listen,
-            options.data.display(),
+            place.option(),
         )));
     }
     if let Some(key) = &app.settings.pages_key {

@@ -1,29 +1,32 @@
 //! `boxoffice verify`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use boxoffice_cluster::postgres::PostgresStore;
 use boxoffice_engine::store::{EmbeddedStore, OpenError, Store};
 use boxoffice_engine::verify::{Report, verify};
 use clap::Args;
 
 use super::console::{Failure, counting, say};
-use super::store;
+use super::store::{Data, Place, must_exist};
 
 /// Which store to verify.
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// Where the data is.
-    #[arg(long, env = "BOXOFFICE_DATA", default_value = "./boxoffice-data")]
-    data: PathBuf,
+    #[command(flatten)]
+    data: Data,
 }
 
 pub(super) fn run(options: &Options) -> Result<(), Failure> {
-    store::must_exist(&options.data)?;
-    let store = match EmbeddedStore::open(&options.data) {
-        Ok(store) => store,
-        Err(error) => return Err(what_is_wrong(&options.data, &error)),
+    let store: Box<dyn Store> = match options.data.place()? {
+        Place::Directory(directory) => {
+            must_exist(&directory)?;
+            let opened = EmbeddedStore::open(&directory);
+            Box::new(opened.map_err(|error| what_is_wrong(&directory, &error))?)
+        }
+        Place::Database(url) => Box::new(PostgresStore::open(&url)?),
     };
-    let report = prove(&store)?;
+    let report = prove(&*store)?;
     store.close()?;
     say(describe(&report))
 }

@@ -104,12 +104,7 @@ impl Webhooks {
         secret: &Secret,
         allow_insecure: bool,
     ) -> Result<Arc<Webhooks>, StoreError> {
-        let mut by_id = HashMap::new();
-        for (name, contents) in engine.documents(DOCUMENT_PREFIX)? {
-            let webhook: Webhook =
-                serde_json::from_slice(&contents).map_err(|error| damaged(&name, &error))?;
-            by_id.insert(webhook.id.clone(), Arc::new(webhook));
-        }
+        let by_id = read_webhooks(engine)?;
         let (orders, taken) = mpsc::channel(ORDERS_MAX);
         let secret = secret.derive("webhooks", &[]);
         let webhooks = Arc::new(Webhooks { secret, allow_insecure, by_id: RwLock::new(by_id), orders });
@@ -205,6 +200,14 @@ impl Webhooks {
         self.by_id.write().insert(webhook.id.clone(), Arc::clone(&webhook));
         webhook
     }
+}
+
+fn read_webhooks(engine: &Engine) -> Result<HashMap<String, Arc<Webhook>>, StoreError> {
+    let parsed = |(name, contents): (String, Vec<u8>)| {
+        let webhook: Webhook = serde_json::from_slice(&contents).map_err(|error| damaged(&name, &error))?;
+        Ok((webhook.id.clone(), Arc::new(webhook)))
+    };
+    engine.documents(DOCUMENT_PREFIX)?.into_iter().map(parsed).collect()
 }
 
 /// Webhooks are listed in this order.

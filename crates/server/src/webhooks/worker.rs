@@ -16,7 +16,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 use super::delivery::{self, Delivery, DeliveryState, Place, Verdict, document_name};
 use super::news::{self, Cursor, News, ReadError};
 use super::send::{Message, Sender};
-use super::{Made, Webhook, Webhooks, damaged, signature};
+use super::{Made, Webhook, Webhooks, damaged, read_webhooks, signature};
 use crate::ids::{parts_of, readable};
 use crate::problem::Problem;
 
@@ -34,6 +34,10 @@ const ATTEMPTS_AT_ONCE: usize = 64;
 const ATTEMPTS_AT_ONCE_PER_WEBHOOK: usize = 8;
 /// Each is served in every round.
 const WEBHOOKS_PER_TENANT_MAX: usize = 20;
+/// Where several servers are: how often they agree on who serves the webhooks, and what changed elsewhere is looked at.
+const LOOK_AT_OTHERS: Duration = Duration::from_secs(1);
+/// Deliveries that another server was asked to send again.
+const REPLAY_PREFIX: &str = "webhook-replay/";
 const CURSOR_PREFIX: &str = "webhook-cursor/";
 const MESSAGE_ID_CHARACTERS: usize = 26;
 
@@ -54,6 +58,10 @@ pub(super) struct Worker {
     endpoints: HashMap<String, Endpoint>,
     under_way: JoinSet<Tried>,
     look_at_all: Instant,
+    look_at_others: Instant,
+    /// Whether this server serves the webhooks: always, unless several share a store. Then one of them does, and the others
+    /// leave to it what they are asked.
+    leading: bool,
     /// Journals that cannot be read; tried again with the next look at all.
     unreadable: HashSet<InventoryNumber>,
 }
@@ -91,32 +99,11 @@ enum Wake {
 impl Worker {
     /// Reads where it left off.
     pub(super) fn load(engine: &Engine, webhooks: &Arc<Webhooks>) -> Result<Worker, StoreError> {
-        let known = webhooks.by_id.read();
-        let mut endpoints: HashMap<String, Endpoint> =
-            known.keys().map(|id| (id.clone(), Endpoint::default())).collect();
-        for (name, contents) in engine.documents(CURSOR_PREFIX)? {
-            let place = name.strip_prefix(CURSOR_PREFIX).and_then(|place| place.split_once('/'));
-            let (webhook, inventory) = place.unwrap_or_default();
-            if let (Some(endpoint), Ok(inventory)) = (endpoints.get_mut(webhook), inventory.parse()) {
-                endpoint.cursors.insert(inventory, parsed(&name, &contents)?);
-            }
-        }
-        let mut finished = Vec::new();
-        for (name, contents) in engine.documents(delivery::DOCUMENT_PREFIX)? {
-            let delivery: Delivery = parsed(&name, &contents)?;
-            let Some(endpoint) = endpoints.get_mut(&delivery.webhook) else { continue };
-            match delivery.state {
-                DeliveryState::Pending { due_at_ms } => {
-                    endpoint.pending.insert((due_at_ms, delivery.place), delivery);
-                }
-                DeliveryState::Delivered { at_ms } | DeliveryState::Failed { at_ms } => {
-                    finished.push((at_ms, delivery.place, delivery.webhook, delivery.id));
-                }
-            }
-        }
-        finished.sort_unstable();
-        for (_, _, webhook, id) in finished {
-            endpoints.get_mut(&webhook).expect("looked up before").finished.push_back(id);
+        let ids: Vec<String> = webhooks.by_id.read().keys().cloned().collect();
+        let mut endpoints = HashMap::new();
+        for id in ids {
+            let endpoint = Endpoint::load(engine, &id)?;
+            endpoints.insert(id, endpoint);
         }
         Ok(Worker {
             engine: engine.clone(),
@@ -125,6 +112,8 @@ impl Worker {
             endpoints,
             under_way: JoinSet::new(),
             look_at_all: Instant::now(),
+            look_at_others: Instant::now(),
+            leading: !engine.is_shared(),
             unreadable: HashSet::new(),
         })
     }
@@ -159,6 +148,9 @@ impl Worker {
 
     /// Begins what is due, as much as may be under way.
     fn start_due(&mut self) {
+        if !self.leading {
+            return;
+        }
         let now = self.engine.now();
         let known = self.webhooks.by_id.read();
         for (id, endpoint) in &mut self.endpoints {
@@ -180,6 +172,13 @@ impl Worker {
 
     /// Reads what was committed since the last time, and records what is to be sent, all in one commit with the cursors.
     async fn follow(&mut self) -> Result<(), Problem> {
+        if self.engine.is_shared() && Instant::now() >= self.look_at_others {
+            self.look_at_others = Instant::now() + LOOK_AT_OTHERS;
+            self.agree_with_others().await?;
+        }
+        if !self.leading {
+            return Ok(());
+        }
         let webhooks: Vec<Arc<Webhook>> = self.webhooks.by_id.read().values().cloned().collect();
         let webhooks: Vec<_> = webhooks.into_iter().filter(|it| it.disabled_at_ms.is_none()).collect();
         if webhooks.is_empty() {
@@ -200,11 +199,48 @@ impl Worker {
         self.write(documents).await
     }
 
+    /// Finds out who serves the webhooks, and which there are. Whoever begins to reads where the last one left off.
+    async fn agree_with_others(&mut self) -> Result<(), Problem> {
+        let engine = self.engine.clone();
+        let agreed = blocking(move || Ok::<_, StoreError>((engine.leads()?, read_webhooks(&engine)?))).await;
+        // Whoever does not know does not lead.
+        let (leads, known) = agreed.inspect_err(|_| self.leading = false)?;
+        *self.webhooks.by_id.write() = known.clone();
+        if !leads {
+            self.leading = false;
+            return Ok(());
+        }
+        if !self.leading {
+            tracing::info!("this server serves the webhooks");
+            self.endpoints.clear();
+        }
+        self.endpoints.retain(|id, _| known.contains_key(id));
+        for id in known.into_keys().filter(|id| !self.endpoints.contains_key(id)).collect::<Vec<_>>() {
+            let (engine, of) = (self.engine.clone(), id.clone());
+            self.endpoints.insert(id, blocking(move || Endpoint::load(&engine, &of)).await?);
+        }
+        self.leading = true;
+        let engine = self.engine.clone();
+        for (name, _) in blocking(move || engine.documents(REPLAY_PREFIX)).await? {
+            let wanted = name.strip_prefix(REPLAY_PREFIX).and_then(|wanted| wanted.split_once('/'));
+            let known =
+                wanted.and_then(|(webhook, id)| Some((self.webhooks.by_id.read().get(webhook)?.clone(), id)));
+            if let Some((webhook, id)) = known {
+                // It may be gone meanwhile.
+                drop(self.replay(&webhook, id).await);
+            }
+            self.write(vec![(name, None)]).await?;
+        }
+        Ok(())
+    }
+
     async fn standings(&mut self, all: bool) -> Result<Vec<Standing>, Problem> {
         if !all {
             return Ok(self.engine.standings_in_memory());
         }
-        self.look_at_all = Instant::now() + LOOK_AT_ALL;
+        // What others sell need not be in memory here.
+        self.look_at_all =
+            Instant::now() + if self.engine.is_shared() { LOOK_AT_OTHERS } else { LOOK_AT_ALL };
         self.unreadable.clear();
         let engine = self.engine.clone();
         Ok(blocking(move || engine.standings()).await?)
@@ -319,8 +355,10 @@ impl Worker {
             }
             Order::Stop { reply } => {
                 // What fails now is read again after the next start.
-                let documents = self.cursor_documents();
-                drop(self.write(documents).await);
+                if self.leading {
+                    let documents = self.cursor_documents();
+                    drop(self.write(documents).await);
+                }
                 reply.send(()).ok();
                 return ControlFlow::Break(());
             }
@@ -376,6 +414,12 @@ impl Worker {
         let (documents, name) = found;
         let (_, contents) = documents.into_iter().find(|(found, _)| *found == name).ok_or_else(not_found)?;
         let mut delivery: Delivery = parsed(&name, &contents)?;
+        if !self.leading {
+            self.write(vec![(format!("{REPLAY_PREFIX}{}/{id}", webhook.id), Some(Vec::new()))]).await?;
+            delivery.state = DeliveryState::Pending { due_at_ms: self.engine.now().0 };
+            delivery.failures = 0;
+            return Ok(delivery);
+        }
         let known = self.webhooks.by_id.read().get(&webhook.id).cloned();
         let enabled = known.is_some_and(|webhook| webhook.disabled_at_ms.is_none());
         let endpoint = self.endpoints.get_mut(&webhook.id).filter(|_| enabled).ok_or_else(|| {
@@ -412,6 +456,32 @@ impl Worker {
 }
 
 impl Endpoint {
+    /// Reads where it was left.
+    fn load(engine: &Engine, id: &str) -> Result<Endpoint, StoreError> {
+        let mut endpoint = Endpoint::default();
+        let prefix = format!("{CURSOR_PREFIX}{id}/");
+        for (name, contents) in engine.documents(&prefix)? {
+            if let Some(Ok(inventory)) = name.strip_prefix(&prefix).map(str::parse) {
+                endpoint.cursors.insert(inventory, parsed(&name, &contents)?);
+            }
+        }
+        let mut finished = Vec::new();
+        for (name, contents) in engine.documents(&document_name(id, ""))? {
+            let delivery: Delivery = parsed(&name, &contents)?;
+            match delivery.state {
+                DeliveryState::Pending { due_at_ms } => {
+                    endpoint.pending.insert((due_at_ms, delivery.place), delivery);
+                }
+                DeliveryState::Delivered { at_ms } | DeliveryState::Failed { at_ms } => {
+                    finished.push((at_ms, delivery.place, delivery.id));
+                }
+            }
+        }
+        finished.sort_unstable();
+        endpoint.finished = finished.into_iter().map(|(_, _, id)| id).collect();
+        Ok(endpoint)
+    }
+
     /// The next delivery that may begin, and whether it is its first attempt.
     fn take_due(&mut self, now: Timestamp) -> Option<(Delivery, bool)> {
         if self.under_way >= ATTEMPTS_AT_ONCE_PER_WEBHOOK {

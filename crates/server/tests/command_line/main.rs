@@ -2,6 +2,7 @@
 
 mod backups;
 mod configuration;
+mod databases;
 mod exports;
 mod keys;
 mod metrics;

@@ -26,8 +26,8 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         "shown-before-commit",
         "a visitor sees a sale that a crash undoes",
         "shard.rs",
-        "live.stock = Some(Arc::clone(&stock));",
-        "live.stock = Some(Arc::clone(&stock));\n        if let (Some(entry), Some(state)) = (self.registry.of_number(number), State::of(&live.inventory)) {\n            entry.show(state);\n        }",
+        "part.publication = Some(live.publication(sequence, Arc::clone(&changes)));",
+        "part.publication = Some(live.publication(sequence, Arc::clone(&changes)));\n        if let (Some(entry), Some(state)) = (self.registry.of_number(number), State::of(&live.inventory)) {\n            entry.show(state);\n        }",
     ),
     bug(
         "commit-not-synced",
@@ -47,8 +47,8 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         "decided-on-fenced-state-answered",
         "a caller is refused for a seat that nobody ever had",
         "commit.rs",
-        "part.write.is_some() && fenced.contains(&part.of().0)",
-        "false && part.write.is_some() && fenced.contains(&part.of().0)",
+        "parts.iter().filter(|part| fenced.contains(&part.of().0))",
+        "parts.iter().filter(|part| false && fenced.contains(&part.of().0))",
     ),
     bug(
         "fence-not-checked",
@@ -162,8 +162,8 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         "idle-deadline-forgotten",
         "holds of an inventory that left memory never end",
         "shard.rs",
-        "deadlines.set(number, [due.hold, due.roll].into_iter().flatten().min());",
-        "deadlines.set(number, due.roll.filter(|_| due.hold.is_none()));",
+        "deadlines.leave(number, [due.hold, due.roll].into_iter().flatten().min());",
+        "deadlines.leave(number, due.roll.filter(|_| due.hold.is_none()));",
     ),
     bug(
         "busy-inventory-dropped",

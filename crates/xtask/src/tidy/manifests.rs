@@ -3,7 +3,7 @@
 use super::manifest::entries;
 use super::{Finding, Tree};
 
-/// For each crate, the crates it may use. Nothing uses the simulator, the chores or the comparison.
+/// For each crate, the crates it may use. Nothing uses the chores or the comparison, and only tests the simulator.
 const DIRECTION: &[(&str, &[&str])] = &[
     ("boxoffice-server", &["boxoffice-cluster", "boxoffice-engine", "boxoffice-core"]),
     ("boxoffice-cluster", &["boxoffice-engine", "boxoffice-core"]),
@@ -11,8 +11,15 @@ const DIRECTION: &[(&str, &[&str])] = &[
     ("boxoffice-core", &[]),
     ("boxoffice-sim", &["boxoffice-engine", "boxoffice-core"]),
     ("boxoffice-xtask", &[]),
+    ("boxoffice-services", &[]),
     // It starts the server's binary and knows it from outside only.
-    ("boxoffice-peers", &[]),
+    ("boxoffice-peers", &["boxoffice-services"]),
+];
+
+/// What the tests of a crate may use besides.
+const IN_TESTS: &[(&str, &[&str])] = &[
+    ("boxoffice-cluster", &["boxoffice-services", "boxoffice-sim"]),
+    ("boxoffice-server", &["boxoffice-services"]),
 ];
 
 pub(super) fn check_direction(tree: &Tree) -> Vec<Finding> {
@@ -29,10 +36,13 @@ pub(super) fn check_direction(tree: &Tree) -> Vec<Finding> {
             ));
             continue;
         };
+        let in_tests =
+            IN_TESTS.iter().find(|(known, _)| *known == name).map_or(&[][..], |(_, allowed)| allowed);
         for entry in &entries {
             let Some(dependency) = entry.dependency() else { continue };
             let package = entry.renamed_package().unwrap_or(dependency);
-            if package.starts_with("boxoffice-") && !allowed.contains(&package) {
+            let tested = entry.table.starts_with("dev-dependencies") && in_tests.contains(&package);
+            if package.starts_with("boxoffice-") && !allowed.contains(&package) && !tested {
                 findings.push(Finding::new(
                     file,
                     entry.line,
@@ -118,6 +128,8 @@ mod tests {
                 "[dependencies]\nboxoffice-cluster.workspace = true\nboxoffice-core.workspace = true",
                 vec![],
             ),
+            ("cluster", "[dev-dependencies]\nboxoffice-sim.workspace = true", vec![]),
+            ("cluster", "[dependencies]\nboxoffice-sim.workspace = true", vec!["crates/x/Cargo.toml:4"]),
             ("sim", "[dependencies]\nboxoffice-engine.workspace = true", vec![]),
             ("core", "[dependencies]\njiff.workspace = true", vec![]),
             ("core", "[dev-dependencies]\nboxoffice-engine.workspace = true", vec!["crates/x/Cargo.toml:4"]),

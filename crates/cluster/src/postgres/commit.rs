@@ -1,0 +1,377 @@
+//! One commit: a transaction for all batches, tried until its outcome is known.
+//!
+//! An attempt fences (`UPDATE inventory .. WHERE head = previous`), writes the journal and the tables, and commits. If the
+//! connection is lost before COMMIT was sent, nothing has happened: the next attempt does the same. If it is lost afterwards,
+//! nobody knows. The next attempt's fence then waits for the row locks of the lost transaction, so that it cannot end later;
+//! what it left is in the journal: its record with its hash, or not.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use boxoffice_core::change::Change;
+use boxoffice_engine::InventoryNumber;
+use boxoffice_engine::record::Hash;
+use boxoffice_engine::store::{BatchWrite, CommitError};
+use sqlx::postgres::PgConnection;
+use sqlx::{ConnectOptions, Row, query, raw_sql};
+use tokio::time::{Instant, timeout};
+
+use super::rows::Number;
+use super::tables::{self, TablesError};
+use super::{Inner, OUTAGE_MAX, RETRY_AFTER, failed, is_full, is_passing, turns};
+
+/// How long one attempt may take: longer than the server's own limits, for servers that do not answer at all.
+const ATTEMPT_MAX: Duration = Duration::from_secs(12);
+
+/// The batches of one inventory, each built on the one before.
+struct Chain<'a> {
+    number: InventoryNumber,
+    batches: Vec<&'a BatchWrite>,
+}
+
+/// What an attempt left.
+enum Attempt {
+    /// It is over: these were fenced.
+    Settled(Vec<InventoryNumber>),
+    /// A booking's id was taken by another inventory meanwhile: nothing was written. These are fenced.
+    Taken(Vec<InventoryNumber>),
+}
+
+/// What an attempt was about to commit when it was last heard of.
+struct Unsettled {
+    /// One batch of it. If it is in the journal, all are.
+    inventory: Number,
+    sequence: i64,
+    hash: Hash,
+    fenced: Vec<InventoryNumber>,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum AttemptError {
+    #[error(transparent)]
+    Sql(#[from] sqlx::Error),
+    #[error(transparent)]
+    Tables(#[from] TablesError),
+    #[error("no answer within {} s", ATTEMPT_MAX.as_secs())]
+    NoAnswer,
+}
+
+impl Inner {
+    /// See [`boxoffice_engine::store::Store::commit`].
+    pub(super) async fn commit(&self, batches: &[&BatchWrite]) -> Result<Vec<InventoryNumber>, CommitError> {
+        let (chains, mut fenced) = chains(batches);
+        let deadline = Instant::now() + OUTAGE_MAX;
+        let mut unsettled = None;
+        let settled = loop {
+            let error = match timeout(ATTEMPT_MAX, self.attempt(&chains, &fenced, &mut unsettled)).await {
+                Ok(Ok(Attempt::Settled(found))) => break found,
+                Ok(Ok(Attempt::Taken(taken))) => {
+                    fenced.extend(taken);
+                    continue;
+                }
+                Ok(Err(error)) => error,
+                Err(_) => AttemptError::NoAnswer,
+            };
+            if !error.is_passing() || Instant::now() >= deadline {
+                return Err(error.into_commit_error());
+            }
+            tracing::warn!(%error, "a commit was interrupted; trying again");
+            tokio::time::sleep(RETRY_AFTER).await;
+        };
+        // A new inventory gets another number, or turns out to be there: nobody waits for a turn with it.
+        let grown = |number: &&InventoryNumber| {
+            chains.iter().any(|chain| chain.number == **number && chain.previous() != Hash::default())
+        };
+        self.turns.want(settled.iter().filter(grown).copied());
+        self.turns.end(chains.iter().map(|chain| chain.number)).await;
+        Ok(settled)
+    }
+
+    async fn attempt(
+        &self,
+        chains: &[Chain<'_>],
+        already_fenced: &[InventoryNumber],
+        unsettled: &mut Option<Unsettled>,
+    ) -> Result<Attempt, AttemptError> {
+        // Whatever goes wrong, the connection is not used again: dropping it ends its transaction.
+        let mut slot = self.commits.lock().await;
+        let mut connection = match slot.take() {
+            Some(connection) => connection,
+            None => self.options.connect().await?,
+        };
+        let left = attempt_on(self, &mut connection, chains, already_fenced, unsettled).await?;
+        *slot = Some(connection);
+        Ok(left)
+    }
+}
+
+async fn attempt_on(
+    inner: &Inner,
+    connection: &mut PgConnection,
+    chains: &[Chain<'_>],
+    already_fenced: &[InventoryNumber],
+    unsettled: &mut Option<Unsettled>,
+) -> Result<Attempt, AttemptError> {
+    raw_sql("BEGIN").execute(&mut *connection).await?;
+    let tried: Vec<&Chain<'_>> =
+        chains.iter().filter(|chain| !already_fenced.contains(&chain.number)).collect();
+    let passage = fence(inner, connection, &tried, unsettled.is_some()).await?;
+    let (passed, stopped): (Vec<&Chain<'_>>, Vec<&Chain<'_>>) =
+        tried.into_iter().partition(|chain| passage.contains_key(&number_of(chain.number)));
+    // An earlier attempt that was committed has moved the head, so that this one cannot have passed.
+    if let Some(earlier) = unsettled.as_ref().filter(|earlier| !passage.contains_key(&earlier.inventory))
+        && is_in_journal(connection, earlier).await?
+    {
+        let fenced = earlier.fenced.clone();
+        raw_sql("ROLLBACK").execute(connection).await?;
+        return Ok(Attempt::Settled(fenced));
+    }
+    *unsettled = None;
+    let fenced: Vec<InventoryNumber> =
+        already_fenced.iter().copied().chain(stopped.iter().map(|chain| chain.number)).collect();
+    let batches: Vec<&BatchWrite> = passed.iter().flat_map(|chain| chain.batches.iter().copied()).collect();
+    let Some(first) = batches.first() else {
+        raw_sql("ROLLBACK").execute(connection).await?;
+        return Ok(Attempt::Settled(fenced));
+    };
+    write_journal(connection, &batches).await?;
+    let taken = write_chosen_ids(connection, &batches).await?;
+    if !taken.is_empty() {
+        raw_sql("ROLLBACK").execute(connection).await?;
+        return Ok(Attempt::Taken(taken));
+    }
+    let changes: Vec<(Number, &[Change])> = batches
+        .iter()
+        .map(|batch| (number_of(batch.head.inventory), batch.changes.as_slice()))
+        .filter(|(number, _)| passage[number].complete)
+        .collect();
+    tables::apply(connection, &changes).await?;
+    *unsettled = Some(Unsettled {
+        inventory: number_of(first.head.inventory),
+        sequence: sequence_of(first.head.sequence),
+        hash: first.head.hash,
+        fenced: fenced.clone(),
+    });
+    raw_sql("COMMIT").execute(connection).await?;
+    *unsettled = None;
+    Ok(Attempt::Settled(fenced))
+}
+
+/// What the fence says of an inventory that it let pass.
+struct Passage {
+    /// Whether the tables have all that came before.
+    complete: bool,
+}
+
+/// Moves the heads of the inventories whose batches were built on them, and says which. Until the transaction ends nobody
+/// else can.
+///
+/// Whoever wants to find out what became of an earlier attempt has to wait for its locks, whoever's turn it is.
+async fn fence(
+    inner: &Inner,
+    connection: &mut PgConnection,
+    chains: &[&Chain<'_>],
+    whoever_has_the_turn: bool,
+) -> Result<BTreeMap<Number, Passage>, sqlx::Error> {
+    let (new, old): (Vec<&&Chain<'_>>, Vec<&&Chain<'_>>) =
+        chains.iter().partition(|chain| chain.previous() == Hash::default());
+    let mut passed = BTreeMap::new();
+    if !old.is_empty() {
+        let numbers: Vec<Number> = old.iter().map(|chain| number_of(chain.number)).collect();
+        if let [_, _, ..] = *numbers {
+            // In one order for everybody, so that nobody waits for somebody who waits for them.
+            query("SELECT 1 FROM inventory WHERE number = ANY($1) ORDER BY number FOR UPDATE")
+                .bind(&numbers)
+                .execute(&mut *connection)
+                .await?;
+        }
+        let moved = query(
+            "UPDATE inventory i SET sequence = w.sequence, head = w.head, next_deadline_ms = w.next_deadline,
+                    changed_at = clock_timestamp(),
+                    complete = i.complete AND w.gapless AND w.first_sequence = i.sequence + 1
+             FROM UNNEST($1::bigint[], $2::bytea[], $3::bytea[], $4::bigint[], $5::bigint[], $6::boolean[], $7::integer[],
+                         $8::boolean[], $9::bigint[])
+                  AS w(number, previous, head, sequence, next_deadline, any_turn, turn, gapless, first_sequence)
+             WHERE i.number = w.number AND i.head = w.previous
+               AND (w.any_turn OR pg_try_advisory_xact_lock_shared($10, w.turn))
+             RETURNING i.number, i.complete",
+        )
+        .bind(&numbers)
+        .bind(old.iter().map(|chain| chain.previous().0.to_vec()).collect::<Vec<_>>())
+        .bind(old.iter().map(|chain| chain.last().head.hash.0.to_vec()).collect::<Vec<_>>())
+        .bind(old.iter().map(|chain| sequence_of(chain.last().head.sequence)).collect::<Vec<_>>())
+        .bind(old.iter().map(|chain| chain.next_deadline()).collect::<Vec<_>>())
+        .bind(old.iter().map(|chain| whoever_has_the_turn || inner.turns.may_commit(chain.number)).collect::<Vec<_>>())
+        .bind(old.iter().map(|chain| turns::key(chain.number)).collect::<Vec<_>>())
+        .bind(old.iter().map(|chain| chain.is_gapless()).collect::<Vec<_>>())
+        .bind(old.iter().map(|chain| sequence_of(chain.batches[0].head.sequence)).collect::<Vec<_>>())
+        .bind(super::TURN_LOCK)
+        .fetch_all(&mut *connection)
+        .await?;
+        for row in moved {
+            passed.insert(row.try_get(0)?, Passage { complete: row.try_get(1)? });
+        }
+    }
+    if !new.is_empty() {
+        // Neither the number nor the name may be there.
+        let made = query(
+            "INSERT INTO inventory (number, name, head, sequence, next_deadline_ms, complete, changed_at)
+             SELECT w.*, clock_timestamp()
+             FROM UNNEST($1::bigint[], $2::text[], $3::bytea[], $4::bigint[], $5::bigint[], $6::boolean[]) AS w
+             ORDER BY 1
+             ON CONFLICT DO NOTHING
+             RETURNING number, complete",
+        )
+        .bind(new.iter().map(|chain| number_of(chain.number)).collect::<Vec<_>>())
+        .bind(new.iter().map(|chain| &*chain.last().head.name).collect::<Vec<_>>())
+        .bind(new.iter().map(|chain| chain.last().head.hash.0.to_vec()).collect::<Vec<_>>())
+        .bind(new.iter().map(|chain| sequence_of(chain.last().head.sequence)).collect::<Vec<_>>())
+        .bind(new.iter().map(|chain| chain.next_deadline()).collect::<Vec<_>>())
+        .bind(
+            new.iter()
+                .map(|chain| chain.is_gapless() && chain.batches[0].head.sequence == 1)
+                .collect::<Vec<_>>(),
+        )
+        .fetch_all(&mut *connection)
+        .await?;
+        for row in made {
+            passed.insert(row.try_get(0)?, Passage { complete: row.try_get(1)? });
+        }
+    }
+    Ok(passed)
+}
+
+async fn is_in_journal(connection: &mut PgConnection, earlier: &Unsettled) -> Result<bool, sqlx::Error> {
+    let found = query("SELECT 1 FROM journal WHERE inventory = $1 AND sequence = $2 AND hash = $3")
+        .bind(earlier.inventory)
+        .bind(earlier.sequence)
+        .bind(earlier.hash.0.as_slice())
+        .fetch_optional(connection)
+        .await?;
+    Ok(found.is_some())
+}
+
+async fn write_journal(connection: &mut PgConnection, batches: &[&BatchWrite]) -> Result<(), sqlx::Error> {
+    query(
+        "INSERT INTO journal (inventory, sequence, hash, record)
+         SELECT * FROM UNNEST($1::bigint[], $2::bigint[], $3::bytea[], $4::bytea[])",
+    )
+    .bind(batches.iter().map(|batch| number_of(batch.head.inventory)).collect::<Vec<_>>())
+    .bind(batches.iter().map(|batch| sequence_of(batch.head.sequence)).collect::<Vec<_>>())
+    .bind(batches.iter().map(|batch| batch.head.hash.0.as_slice()).collect::<Vec<_>>())
+    .bind(batches.iter().map(|batch| batch.record.as_slice()).collect::<Vec<_>>())
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Claims ids that callers chose, and says which inventories wanted one that another has.
+async fn write_chosen_ids(
+    connection: &mut PgConnection,
+    batches: &[&BatchWrite],
+) -> Result<Vec<InventoryNumber>, sqlx::Error> {
+    let mut wanted = BTreeMap::new();
+    let mut taken = Vec::new();
+    for batch in batches {
+        for &id in &batch.chosen_ids {
+            let owner = *wanted.entry(id).or_insert(batch.head.inventory);
+            if owner != batch.head.inventory {
+                taken.push(batch.head.inventory);
+            }
+        }
+    }
+    if wanted.is_empty() {
+        return Ok(taken);
+    }
+    // In order, for the same reason as the inventories. The owner of one that is there stays what it is.
+    let owners = query(
+        "INSERT INTO chosen_id (booking, inventory)
+         SELECT * FROM UNNEST($1::uuid[], $2::bigint[]) ORDER BY 1
+         ON CONFLICT (booking) DO UPDATE SET inventory = chosen_id.inventory
+         RETURNING booking, inventory",
+    )
+    .bind(wanted.keys().map(|&id| tables::uuid(id)).collect::<Vec<_>>())
+    .bind(wanted.values().map(|&number| number_of(number)).collect::<Vec<_>>())
+    .fetch_all(connection)
+    .await?;
+    let owners: BTreeMap<sqlx::types::Uuid, Number> = owners
+        .iter()
+        .map(|row| Ok((row.try_get(0)?, row.try_get(1)?)))
+        .collect::<Result<_, sqlx::Error>>()?;
+    for (&id, &number) in &wanted {
+        if owners.get(&tables::uuid(id)) != Some(&number_of(number)) {
+            taken.push(number);
+        }
+    }
+    Ok(taken)
+}
+
+/// The batches of each inventory that build on each other, and the inventories of those that do not.
+fn chains<'a>(batches: &[&'a BatchWrite]) -> (Vec<Chain<'a>>, Vec<InventoryNumber>) {
+    let mut chains: BTreeMap<InventoryNumber, Chain<'a>> = BTreeMap::new();
+    let mut fenced = Vec::new();
+    for &batch in batches {
+        let number = batch.head.inventory;
+        let chain = chains.entry(number).or_insert_with(|| Chain { number, batches: Vec::new() });
+        match chain.batches.last() {
+            Some(last) if last.head.hash != batch.previous => fenced.push(number),
+            Some(_) | None => chain.batches.push(batch),
+        }
+    }
+    // The engine never sends such batches. All of them are fenced: it asks again.
+    chains.retain(|number, _| !fenced.contains(number));
+    (chains.into_values().collect(), fenced)
+}
+
+impl Chain<'_> {
+    fn previous(&self) -> Hash {
+        self.batches[0].previous
+    }
+
+    fn last(&self) -> &BatchWrite {
+        self.batches.last().expect("chains have batches")
+    }
+
+    /// Whether no sequence is left out, as only restoring does.
+    fn is_gapless(&self) -> bool {
+        self.batches.windows(2).all(|pair| pair[0].head.sequence + 1 == pair[1].head.sequence)
+    }
+
+    fn next_deadline(&self) -> Option<i64> {
+        self.last().head.next_deadline.map(|at| at.0)
+    }
+}
+
+fn number_of(number: InventoryNumber) -> Number {
+    number.0.into()
+}
+
+fn sequence_of(sequence: u64) -> i64 {
+    i64::try_from(sequence).expect("sequences count from one")
+}
+
+impl AttemptError {
+    /// Whether it may be over in a moment.
+    fn is_passing(&self) -> bool {
+        match self {
+            AttemptError::Sql(error) | AttemptError::Tables(TablesError::Sql(error)) => is_passing(error),
+            AttemptError::Tables(TablesError::Inconsistent(_)) => false,
+            AttemptError::NoAnswer => true,
+        }
+    }
+
+    fn into_commit_error(self) -> CommitError {
+        match self {
+            AttemptError::Sql(error) | AttemptError::Tables(TablesError::Sql(error)) if is_full(&error) => {
+                CommitError::Full(failed(&error))
+            }
+            AttemptError::Sql(error) | AttemptError::Tables(TablesError::Sql(error)) => {
+                CommitError::Failed(failed(&error))
+            }
+            AttemptError::Tables(error @ TablesError::Inconsistent(_)) => {
+                CommitError::Failed(error.to_string())
+            }
+            AttemptError::NoAnswer => CommitError::Failed(self.to_string()),
+        }
+    }
+}

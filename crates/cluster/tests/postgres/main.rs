@@ -1,0 +1,9 @@
+//! The store on a real PostgreSQL, alone and shared by several engines.
+
+mod contract;
+mod cuts;
+mod database;
+mod nodes;
+mod proxy;
+mod scene;
+mod tables;

@@ -1,0 +1,9 @@
+//! Real servers for tests and comparisons: found, started, and ended with whoever started them. Development only.
+
+mod error;
+mod postgres;
+mod process;
+
+pub use error::Error;
+pub use postgres::Postgres;
+pub use process::{Server, directory, find};
