@@ -8,7 +8,7 @@ use crate::step::output_of;
 /// Each program, what it must be able to do, and the Debian package that has it.
 const NEEDED: &[(&str, &[&str], &str)] = &[
     ("strace", &["--version"], "strace"),
-    // Its server is not on the search path; `pg_config` says where it is.
+    // PostgreSQL's server: Debian keeps it off the search path.
     (
         "sh",
         &[
