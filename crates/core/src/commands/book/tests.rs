@@ -212,6 +212,10 @@ fn best_available_table() -> Reached {
     scene.row(block("A-1", "1-3"), "event Open: 7 free, 0 held, 0 sold, 1 blocked");
     scene.row(book("b1", "ann").best(4), "on hold A-1 1-1,1-2,1-4,1-5 for 4000 until 900");
 
+    // All that is left, in two sections.
+    let mut scene = Scene::of(hall(&[("A-1", 1, 2), ("B-1", 1, 2)]));
+    scene.row(book("b1", "ann").best(4), "on hold A-1 1-1,1-2 B-1 1-1,1-2 for 6000 until 900");
+
     // The best pair near the middle, ties to the left, in the first row that fits.
     let centered = rules(|rules| rules.prefer = Some(Prefer::Center));
     let mut scene = Scene::of(one_section(2, 7).with_rules(centered));
