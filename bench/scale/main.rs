@@ -9,7 +9,6 @@
 mod chart;
 mod house;
 #[path = "../../crates/server/benches/http/load.rs"]
-#[allow(dead_code, reason = "the other benchmark needs more of it")]
 mod load;
 
 use std::time::Duration;
@@ -29,6 +28,8 @@ pub(crate) struct Row {
     pub(crate) ratio: f64,
     p50: Duration,
     p99: Duration,
+    /// Processor time of the server for one booking, and for giving it back where that is done.
+    cpu_us: f64,
     pub(crate) resident_mib: f64,
     stored_mib: f64,
     /// Reading the whole map of one event.
@@ -102,7 +103,7 @@ fn main() {
 
 async fn measure(table: &Table, sizes: &[u64]) -> Vec<Row> {
     println!(
-        "\n{:>22} bookings/s  x first    p50 ms    p99 ms  resident    stored    map ms   map KiB   ready s  booked s",
+        "\n{:>22} bookings/s  x first    CPU us    p50 ms    p99 ms  resident    stored    map ms   map KiB   ready s  booked s",
         table.axis
     );
     let mut rows = Vec::new();
@@ -111,9 +112,10 @@ async fn measure(table: &Table, sizes: &[u64]) -> Vec<Row> {
         let first = House::fill(&(table.stock)(sizes[0])).await;
         let row = row(table, size, &first).await;
         println!(
-            "{size:>22} {:>10.0} {:>8.2} {:>9.2} {:>9.2} {:>5.0} MiB {:>5.0} MiB {:>9.1} {:>9.0} {:>9.2} {:>9.2}",
+            "{size:>22} {:>10.0} {:>8.2} {:>9.1} {:>9.2} {:>9.2} {:>5.0} MiB {:>5.0} MiB {:>9.1} {:>9.0} {:>9.2} {:>9.2}",
             row.per_second,
             row.ratio,
+            row.cpu_us,
             row.p50.as_secs_f64() * 1e3,
             row.p99.as_secs_f64() * 1e3,
             row.resident_mib,
@@ -130,23 +132,25 @@ async fn measure(table: &Table, sizes: &[u64]) -> Vec<Row> {
 
 async fn row(table: &Table, size: u64, first: &House) -> Row {
     let mut house = House::fill(&(table.stock)(size)).await;
-    let mut rounds: Vec<(f64, Measured)> = Vec::new();
+    let mut rounds: Vec<(f64, f64, Measured)> = Vec::new();
     for _ in 0..ROUNDS {
         let beside = first.drive(table.work, LASTING).await.per_second();
+        let before = house.server.cpu_seconds();
         let driven = house.drive(table.work, LASTING).await;
-        rounds.push((driven.per_second() / beside, driven));
+        let cpu_us = (house.server.cpu_seconds() - before) * 1e6 / driven.latencies.len() as f64;
+        rounds.push((driven.per_second() / beside, cpu_us, driven));
     }
     let resident_mib = house.server.resident_mib();
     let (map, map_bytes) = house.read_map().await;
     rounds.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let (ratio, driven) = &mut rounds[ROUNDS / 2];
+    let (ratio, cpu_us, mut driven) = rounds.swap_remove(ROUNDS / 2);
     let (per_second, p50, p99) = (driven.per_second(), driven.percentile(50.0), driven.percentile(99.0));
-    let ratio = *ratio;
     let (ready, first_booking) = house.restart().await;
     Row {
         size,
         per_second,
         ratio,
+        cpu_us,
         p50,
         p99,
         resident_mib,

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::load::{Connection, Measured, Server, closed_loop, get, post};
+use crate::closed_loop::closed_loop;
+use crate::load::{Connection, Measured, Server, get, post};
 
 const IDLE: usize = 10_000;
 const ACTIVE: usize = 1_000;

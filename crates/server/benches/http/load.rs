@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -90,47 +90,6 @@ impl Measured {
         let index = (self.latencies.len() as f64 * percent / 100.0) as usize;
         self.latencies[index.min(self.latencies.len() - 1)]
     }
-}
-
-/// Keeps so many connections busy for a while; `request` makes the next request of a connection.
-pub(crate) async fn closed_loop(
-    address: SocketAddr,
-    connections: usize,
-    lasting: Duration,
-    request: impl Fn(u64) -> Vec<u8> + Clone + 'static,
-    accepted: impl Fn(&Answer) -> bool + Copy + 'static,
-) -> Measured {
-    let next = std::rc::Rc::new(std::cell::Cell::new(0u64));
-    let start = Instant::now();
-    let local = tokio::task::LocalSet::new();
-    let mut tasks = Vec::new();
-    for _ in 0..connections {
-        let (next, request) = (std::rc::Rc::clone(&next), request.clone());
-        tasks.push(local.spawn_local(async move {
-            let mut connection = Connection::open(address).await.expect("it listens");
-            let mut latencies = Vec::new();
-            while start.elapsed() < lasting {
-                let number = next.get();
-                next.set(number + 1);
-                let request = request(number);
-                let sent = Instant::now();
-                let answer = connection.send(&request).await.expect("it answers");
-                latencies.push(sent.elapsed());
-                assert!(accepted(&answer), "{} {}", answer.status, String::from_utf8_lossy(&answer.body));
-            }
-            latencies
-        }));
-    }
-    let latencies = local
-        .run_until(async {
-            let mut all = Vec::new();
-            for task in tasks {
-                all.extend(task.await.expect("it does not panic"));
-            }
-            all
-        })
-        .await;
-    Measured { latencies, took: start.elapsed() }
 }
 
 /// A server in a process of its own, ended with it.

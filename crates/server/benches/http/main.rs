@@ -5,13 +5,15 @@
 //! body. What lies between the two is ours: JSON, routing, rules, the journal, the disk.
 #![expect(clippy::print_stdout, reason = "it prints what it found")]
 
+mod closed_loop;
 mod connections;
 mod load;
 
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use load::{Answer, Connection, Measured, Server, closed_loop, post, print_machine};
+use closed_loop::closed_loop;
+use load::{Answer, Connection, Measured, Server, post, print_machine};
 
 const CONNECTIONS: usize = 256;
 const LASTING: Duration = Duration::from_secs(4);
