@@ -5,5 +5,5 @@ mod postgres;
 mod process;
 
 pub use error::Error;
-pub use postgres::Postgres;
+pub use postgres::{Postgres, create_database};
 pub use process::{Server, directory, find};
