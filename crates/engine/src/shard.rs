@@ -32,6 +32,7 @@ use crate::load::{Chain, LoadError, Loaded};
 use crate::part::{Draft, Fenced, LastHash, Part, Through};
 use crate::published::{Batch, Publication, Registry, State};
 use crate::record::{Head, Record};
+use crate::routing::Position;
 use crate::snapshot::Written;
 use crate::view::{StockView, Touched};
 
@@ -61,6 +62,8 @@ pub(crate) struct Shard {
 pub(crate) struct Request {
     pub(crate) target: Target,
     pub(crate) asked: Asked,
+    /// If it came from the log.
+    pub(crate) position: Option<Position>,
 }
 
 /// Which inventory a command is for.
@@ -123,6 +126,8 @@ struct Live {
     keys_forgotten_at: Timestamp,
     /// What others wrote is being read.
     catching_up: bool,
+    /// The last sequence that the store is known to have.
+    seen: u64,
 }
 
 /// Who waits for an inventory that is being read.
@@ -174,12 +179,8 @@ impl Shard {
             return;
         };
         // What is open or on its way will be fenced, if it has to be.
-        let sequence = live.inventory.sequence();
-        if live.is_at_rest() && !live.catching_up && sequence < head.sequence {
-            live.catching_up = true;
-            let chain = Chain { sequence, hash: *live.last_hash.lock() };
-            self.errands.catch_up.push(Behind { number, generation: live.generation, chain });
-        }
+        live.seen = live.seen.max(head.sequence);
+        self.errands.catch_up.extend(live.behind(number));
     }
 
     /// Takes what others wrote to an inventory.
@@ -209,6 +210,8 @@ impl Shard {
             *live.last_hash.lock() = record.hash;
             entry.publish(live.publication(record.sequence, Arc::new(record.changes)));
         }
+        // More may have come while this was read.
+        self.errands.catch_up.extend(live.behind(number));
         self.update_deadline(number);
     }
 
@@ -474,6 +477,7 @@ impl Shard {
             snapshot_wanted: false,
             keys_forgotten_at: now,
             catching_up: false,
+            seen: 0,
         };
         let live = self.live.entry(number).insert_entry(live).into_mut();
         self.created.insert(name, number);
@@ -504,6 +508,7 @@ impl Shard {
             snapshot_wanted: false,
             keys_forgotten_at: now,
             catching_up: false,
+            seen: 0,
         };
         self.live.insert(number, live);
         self.update_deadline(number);
@@ -594,16 +599,26 @@ impl Shard {
     fn seal_part(&mut self, part: &mut Part) {
         let number = part.number;
         let live = self.live.get_mut(&number).expect("inventories with an open part stay in memory");
-        let Some(sequence) = live.inventory.end_batch() else { return };
+        let due = live.inventory.next_deadlines();
+        let next_deadline = [due.hold, due.roll].into_iter().flatten().min();
+        let Some(sequence) = live.inventory.end_batch() else {
+            // What was refused must not be decided again when the log brings it again.
+            part.draft = part.positions().map(|_| Draft {
+                name: Arc::clone(&live.name),
+                sequence: live.inventory.sequence(),
+                next_deadline,
+                changes: Arc::default(),
+            });
+            return;
+        };
         let changes = std::mem::take(&mut live.changes);
         live.last_changes = changes.len();
         let changes = Arc::new(changes);
         part.publication = Some(live.publication(sequence, Arc::clone(&changes)));
-        let due = live.inventory.next_deadlines();
         part.draft = Some(Draft {
             name: Arc::clone(&live.name),
             sequence,
-            next_deadline: [due.hold, due.roll].into_iter().flatten().min(),
+            next_deadline,
             changes,
         });
         self.update_deadline(number);
@@ -692,6 +707,17 @@ impl Live {
     /// Whether nothing of it is open or on its way.
     fn is_at_rest(&self) -> bool {
         self.in_flight == 0 && self.open_part.is_none()
+    }
+
+    /// What has to be read if the store has more than this, and nobody reads it yet.
+    fn behind(&mut self, number: InventoryNumber) -> Option<Behind> {
+        let sequence = self.inventory.sequence();
+        if !self.is_at_rest() || self.catching_up || sequence >= self.seen {
+            return None;
+        }
+        self.catching_up = true;
+        let chain = Chain { sequence, hash: *self.last_hash.lock() };
+        Some(Behind { number, generation: self.generation, chain })
     }
 
     /// What readers are shown of a batch that was just applied.

@@ -1,9 +1,11 @@
 //! Real servers for tests and comparisons: found, started, and ended with whoever started them. Development only.
 
 mod error;
+mod kafka;
 mod postgres;
 mod process;
 
 pub use error::Error;
+pub use kafka::Kafka;
 pub use postgres::Postgres;
 pub use process::{Server, directory, find};

@@ -17,6 +17,9 @@ const NEEDED: &[(&str, &[&str], &str)] = &[
         ],
         "postgresql",
     ),
+    // A Kafka broker, which Maven fetches.
+    ("java", &["-version"], "default-jre-headless"),
+    ("mvn", &["-version"], "maven"),
     // Schemathesis is installed into an environment of its own.
     ("python3", &["-c", "import ensurepip, venv"], "python3-venv"),
     // The web pages are tested in a real browser, one file after the other.
