@@ -90,8 +90,8 @@ impl Committer {
             let unwritten = unwritten.filter(|part| !is_out_of_date(out_of_date, part));
             fenced.extend(self.overtaken(unwritten)?);
             let stopped = batches.iter().flat_map(|batch| &batch.parts);
-            let stopped = stopped
-                .filter(|part| fenced.contains(&part.number) || is_out_of_date(out_of_date, part));
+            let stopped =
+                stopped.filter(|part| fenced.contains(&part.number) || is_out_of_date(out_of_date, part));
             let last_positions = self.last_positions(stopped)?;
             Ok((fenced, last_positions))
         });

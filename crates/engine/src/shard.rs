@@ -615,12 +615,7 @@ impl Shard {
         live.last_changes = changes.len();
         let changes = Arc::new(changes);
         part.publication = Some(live.publication(sequence, Arc::clone(&changes)));
-        part.draft = Some(Draft {
-            name: Arc::clone(&live.name),
-            sequence,
-            next_deadline,
-            changes,
-        });
+        part.draft = Some(Draft { name: Arc::clone(&live.name), sequence, next_deadline, changes });
         self.update_deadline(number);
     }
 

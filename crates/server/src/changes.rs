@@ -82,7 +82,8 @@ async fn follow(
         let cursor = cursors.entry(standing.number).or_default();
         while *cursor < standing.sequence {
             let reached = send_some(app, changes, &standing, *cursor).await?;
-            let document = (format!("{CURSOR_PREFIX}{}", standing.number.0), Some(reached.to_string().into()));
+            let document =
+                (format!("{CURSOR_PREFIX}{}", standing.number.0), Some(reached.to_string().into()));
             let engine = app.engine.clone();
             let write = move || engine.write_documents(&[document]);
             tokio::task::spawn_blocking(write).await.expect("writing does not panic")?;
@@ -123,7 +124,7 @@ async fn send_some(app: &App, changes: &Changes, standing: &Standing, after: u64
         reached = batch.sequence;
     }
     let sent = changes.send(&standing.name, &messages).await;
-    sent.map_err(|error| Problem::unavailable("UNAVAILABLE", &error.to_string(), 1))?;
+    sent.map_err(|error| Problem::unavailable("UNAVAILABLE", error.to_string(), 1))?;
     Ok(reached)
 }
 

@@ -97,6 +97,8 @@ fn properties(directory: &Path, broker: u16, controller: u16) -> String {
          share.coordinator.state.topic.replication.factor=1\n\
          group.initial.rebalance.delay.ms=0\n\
          group.min.session.timeout.ms=500\n\
+         broker.session.timeout.ms=3000\n\
+         broker.heartbeat.interval.ms=500\n\
          log.cleaner.dedupe.buffer.size=4194304\n\
          num.io.threads=2\n\
          num.network.threads=2\n",
@@ -127,14 +129,17 @@ fn classes() -> Result<PathBuf> {
     let pom = fetched.path().join("pom.xml");
     std::fs::write(&pom, POM).map_err(Error::io("cannot write the list of what a broker needs"))?;
     let mut command = Command::new(maven);
-    command.args(["-q", "-B", "-ntp", "dependency:copy-dependencies", "-DincludeScope=runtime", "-f"]).arg(&pom);
+    command
+        .args(["-q", "-B", "-ntp", "dependency:copy-dependencies", "-DincludeScope=runtime", "-f"])
+        .arg(&pom);
     command.arg(format!("-DoutputDirectory={}", fetched.path().join("classes").display()));
     let done = command.output().map_err(Error::io("cannot run mvn"))?;
     if !done.status.success() {
         let said = String::from_utf8_lossy(&done.stdout).into_owned();
         return Err(Error::Wrong(format!("a broker cannot be fetched: {said}")));
     }
-    std::fs::rename(fetched.path().join("classes"), &classes).map_err(Error::io("cannot rename a directory"))?;
+    std::fs::rename(fetched.path().join("classes"), &classes)
+        .map_err(Error::io("cannot rename a directory"))?;
     Ok(classes)
 }
 

@@ -162,7 +162,10 @@ impl ConsumerContext for Membership {
     fn post_rebalance(&self, _member: &BaseConsumer<Membership>, rebalance: &Rebalance<'_>) {
         match rebalance {
             Rebalance::Assign(partitions) => {
-                tracing::info!(partitions = partitions.count(), "this server decides more of Kafka's commands");
+                tracing::info!(
+                    partitions = partitions.count(),
+                    "this server decides more of Kafka's commands"
+                );
                 self.assigned.store(true, Ordering::Relaxed);
             }
             Rebalance::Revoke(partitions) => {

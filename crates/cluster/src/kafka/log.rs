@@ -61,7 +61,7 @@ impl Log {
         let partitions = topics::partitions(member.client(), topic).map_err(failed)?;
         for (partition, decided) in store.log_ends(self.epoch)? {
             let end = if partition < partitions {
-                member.fetch_watermarks(topic, partition, ASKED_WITHIN).map_err(failed)?.1
+                topics::end(member.client(), topic, partition).map_err(failed)?
             } else {
                 0
             };

@@ -127,8 +127,10 @@ impl Kafka {
         let reply_partitions = topics::partitions(producer.client(), &topics.replies).map_err(unusable)?;
         let node = Node::new(reply_partitions);
         let waiting = Arc::new(Waiting::default());
-        let replies = Replies::begin(&brokers, &producer, &topics.replies, node, &waiting).map_err(unusable)?;
-        let router = Arc::new(KafkaRouter::new(producer, brokers.health(), topics.clone(), node, log, waiting));
+        let replies =
+            Replies::begin(&brokers, &producer, &topics.replies, node, &waiting).map_err(unusable)?;
+        let router =
+            Arc::new(KafkaRouter::new(producer, brokers.health(), topics.clone(), node, log, waiting));
         let owner = Owner::new(member, Arc::clone(&router), engine.clone(), Arc::clone(store), log);
         let stopping = Arc::new(AtomicBool::new(false));
         let kafka = Kafka { router, stopping, threads: Mutex::default() };

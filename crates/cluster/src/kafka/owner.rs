@@ -197,12 +197,8 @@ impl Owner {
     fn put_aside(&self, message: &OwnedMessage, reason: &str, stopping: &AtomicBool) -> Result<(), Stopped> {
         tracing::error!(partition = message.partition(), offset = message.offset(), reason, "a dead letter");
         let (partition, offset) = (message.partition().to_string(), message.offset().to_string());
-        let headers = [
-            ("reason", reason),
-            ("topic", message.topic()),
-            ("partition", &partition),
-            ("offset", &offset),
-        ];
+        let headers =
+            [("reason", reason), ("topic", message.topic()), ("partition", &partition), ("offset", &offset)];
         loop {
             let headers = headers.iter().fold(OwnedHeaders::new(), |headers, (key, value)| {
                 headers.insert(Header { key, value: Some(*value) })

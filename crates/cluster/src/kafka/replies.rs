@@ -9,9 +9,10 @@ use rdkafka::error::KafkaResult;
 use rdkafka::message::Message;
 use rdkafka::{Offset, TopicPartitionList};
 
-use super::broker::{ASKED_WITHIN, Brokers, Health, Sender};
+use super::broker::{Brokers, Health, Sender};
 use super::message::Reply;
 use super::router::{Node, Waiting};
+use super::topics;
 
 /// How long it may take to notice that the node stops.
 const POLL: Duration = Duration::from_millis(100);
@@ -36,7 +37,7 @@ impl Replies {
         waiting: &Arc<Waiting>,
     ) -> KafkaResult<Replies> {
         let reader = brokers.reader()?;
-        let (_, end) = reader.fetch_watermarks(topic, node.partition, ASKED_WITHIN)?;
+        let end = topics::end(reader.client(), topic, node.partition)?;
         let mut from = TopicPartitionList::new();
         from.add_partition_offset(topic, node.partition, Offset::Offset(end))?;
         reader.assign(&from)?;

@@ -90,16 +90,27 @@ impl Topics {
             }
         }
         for (name, _) in wanted {
-            let start = Instant::now();
-            while partitions(producer.client(), name).is_err() {
-                if start.elapsed() > KNOWN_WITHIN {
-                    return Err(StartError::Topic { topic: name.clone(), problem: "nobody leads it".to_owned() });
-                }
-                std::thread::sleep(Duration::from_millis(50));
-            }
+            let known = patiently(|| partitions(producer.client(), name));
+            known.map_err(|error| StartError::Topic { topic: name.clone(), problem: error.to_string() })?;
         }
         Ok(())
     }
+}
+
+/// Asks again for what a broker does not know yet.
+fn patiently<T>(mut ask: impl FnMut() -> KafkaResult<T>) -> KafkaResult<T> {
+    let start = Instant::now();
+    loop {
+        match ask() {
+            Err(_) if start.elapsed() < KNOWN_WITHIN => std::thread::sleep(Duration::from_millis(50)),
+            answer => return answer,
+        }
+    }
+}
+
+/// Where a partition ends: the offset of the next message.
+pub(super) fn end<C: ClientContext>(client: &Client<C>, topic: &str, partition: i32) -> KafkaResult<i64> {
+    patiently(|| client.fetch_watermarks(topic, partition, ASKED_WITHIN)).map(|(_, end)| end)
 }
 
 /// How many partitions a topic has, all of which have a leader.

@@ -30,8 +30,7 @@ impl KafkaOptions {
         let Some(database) = &started.database else {
             return Err(Failure::new("Kafka is for servers on a database: give --database-url, too"));
         };
-        let settings =
-            Settings { brokers, prefix: self.kafka_prefix.clone(), options: self.options()? };
+        let settings = Settings { brokers, prefix: self.kafka_prefix.clone(), options: self.options()? };
         let kafka = Kafka::start(&settings, &started.engine, database)?;
         tracing::info!("commands go through Kafka at {}", settings.brokers);
         Ok(Some(kafka))

@@ -51,7 +51,8 @@ async fn without_a_broker_commands_are_refused_at_once_and_reads_go_on() {
     broker.run().unwrap_or_else(|error| panic!("{error}"));
     book(&node.engine, hall, "after").await;
     node.leave().await;
-    let rows = house.database.rows("SELECT customer FROM booking WHERE customer <> 'meanwhile' ORDER BY created_at");
+    let rows =
+        house.database.rows("SELECT customer FROM booking WHERE customer <> 'meanwhile' ORDER BY created_at");
     assert_eq!(rows, ["before", "after"]);
     house.audit();
 }

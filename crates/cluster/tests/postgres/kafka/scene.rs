@@ -99,7 +99,8 @@ impl House {
             partitions.add_partition_range(&commands, 0, 11);
             let committed = reader.committed_offsets(partitions, ASKED_WITHIN).unwrap();
             committed.elements().iter().all(|partition| {
-                let (_, end) = reader.fetch_watermarks(&commands, partition.partition(), ASKED_WITHIN).unwrap();
+                let (_, end) =
+                    reader.fetch_watermarks(&commands, partition.partition(), ASKED_WITHIN).unwrap();
                 end == 0 || partition.offset() == Offset::Offset(end)
             })
         })
@@ -126,7 +127,8 @@ impl KafkaNode {
     }
 
     pub(super) async fn shows(&self, hall: InventoryNumber, expected: Counts) {
-        eventually("every node shows the same", || async { totals(&self.engine, hall).await == expected }).await;
+        eventually("every node shows the same", || async { totals(&self.engine, hall).await == expected })
+            .await;
     }
 
     /// Leaves the others in an orderly way.
