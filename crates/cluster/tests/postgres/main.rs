@@ -4,6 +4,5 @@ mod contract;
 mod cuts;
 mod database;
 mod nodes;
-mod proxy;
 mod scene;
 mod tables;
