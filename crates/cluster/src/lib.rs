@@ -2,4 +2,5 @@
 
 pub mod kafka;
 pub mod postgres;
+pub mod turns;
 mod wait;

@@ -85,17 +85,17 @@ impl Committer {
         } else {
             self.write(&writes)
         };
-        let fenced = fenced.and_then(|mut fenced| {
+        let fenced = fenced.and_then(|fenced| {
             let unwritten = batches.iter().flat_map(|batch| &batch.parts).filter(|part| part.write.is_none());
             let unwritten = unwritten.filter(|part| !is_out_of_date(out_of_date, part));
-            fenced.extend(self.overtaken(unwritten)?);
+            let overtaken = self.overtaken(unwritten)?;
             let stopped = batches.iter().flat_map(|batch| &batch.parts);
             let stopped =
                 stopped.filter(|part| fenced.contains(&part.number) || is_out_of_date(out_of_date, part));
             let last_positions = self.last_positions(stopped)?;
-            Ok((fenced, last_positions))
+            Ok((fenced, overtaken, last_positions))
         });
-        let (fenced, last_positions) = match fenced {
+        let (fenced, overtaken, last_positions) = match fenced {
             Ok(settled) => settled,
             Err(error) => {
                 *failed = true;
@@ -110,8 +110,11 @@ impl Committer {
                 let (number, generation) = part.of();
                 out_of_date.insert(number, generation);
             }
+            // What was written stays written, even if somebody else came before what was decided after it.
+            let is_overtaken =
+                |part: &Part| part.write.is_none() && overtaken.get(&part.number) == Some(&part.generation);
             let (stopped, mut passed): (Vec<Part>, Vec<Part>) =
-                parts.into_iter().partition(|part| is_out_of_date(out_of_date, part));
+                parts.into_iter().partition(|part| is_out_of_date(out_of_date, part) || is_overtaken(part));
             if stopped.iter().any(Part::is_creation) {
                 self.learn_all();
             }
@@ -131,6 +134,7 @@ impl Committer {
             });
             durable.extend(passed);
         }
+        out_of_date.extend(overtaken);
         durable.into_iter().for_each(Part::answer);
         Ok(())
     }
@@ -151,25 +155,25 @@ impl Committer {
         }
     }
 
-    /// The inventories of parts that changed nothing and were decided on what is no longer so. What was written has been
-    /// checked by the store; a refusal has not.
+    /// The inventories of parts that changed nothing and were decided on what is no longer so, and on which reading of them.
+    /// What was written has been checked by the store; a refusal has not.
     fn overtaken<'a>(
         &self,
         unwritten: impl Iterator<Item = &'a Part>,
-    ) -> Result<Vec<InventoryNumber>, CommitError> {
+    ) -> Result<HashMap<InventoryNumber, u32>, CommitError> {
         if !self.store.is_shared() {
-            return Ok(Vec::new());
+            return Ok(HashMap::new());
         }
         let decided_on: HashMap<InventoryNumber, _> =
-            unwritten.map(|part| (part.of().0, part.standing())).collect();
+            unwritten.map(|part| (part.number, (part.standing(), part.generation))).collect();
         if decided_on.is_empty() {
-            return Ok(Vec::new());
+            return Ok(HashMap::new());
         }
         let numbers: Vec<InventoryNumber> = decided_on.keys().copied().collect();
         let heads = self.store.heads_of(&numbers);
         let heads = heads.map_err(|error: StoreError| CommitError::Failed(error.to_string()))?;
-        let moved = heads.iter().filter(|head| decided_on[&head.inventory] != head.hash);
-        Ok(moved.map(|head| head.inventory).collect())
+        let moved = heads.iter().filter(|head| decided_on[&head.inventory].0 != head.hash);
+        Ok(moved.map(|head| (head.inventory, decided_on[&head.inventory].1)).collect())
     }
 
     /// How far the log was decided in the inventories of parts that were fenced, if they brought any of it.

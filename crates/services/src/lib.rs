@@ -4,8 +4,10 @@ mod error;
 mod kafka;
 mod postgres;
 mod process;
+mod proxy;
 
 pub use error::Error;
 pub use kafka::Kafka;
 pub use postgres::Postgres;
 pub use process::{Server, directory, find};
+pub use proxy::Proxy;

@@ -7,6 +7,9 @@ use crate::step::output_of;
 
 /// Each program, what it must be able to do, and the Debian package that has it.
 const NEEDED: &[(&str, &[&str], &str)] = &[
+    // librdkafka is built from source.
+    ("make", &["--version"], "make"),
+    ("c++", &["--version"], "g++"),
     ("strace", &["--version"], "strace"),
     // PostgreSQL's server: Debian keeps it off the search path.
     (

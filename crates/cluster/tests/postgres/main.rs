@@ -5,6 +5,5 @@ mod cuts;
 mod database;
 mod kafka;
 mod nodes;
-mod proxy;
 mod scene;
 mod tables;
