@@ -8,6 +8,6 @@ mod proxy;
 
 pub use error::Error;
 pub use kafka::Kafka;
-pub use postgres::Postgres;
+pub use postgres::{Postgres, create_database};
 pub use process::{Server, directory, find};
 pub use proxy::Proxy;
