@@ -13,6 +13,7 @@ use crate::measure;
 use crate::part::{Fenced, Part, Through};
 use crate::published::Registry;
 use crate::record::Head;
+use crate::routing::Position;
 use crate::store::{BatchWrite, CommitError, Store, StoreError};
 
 /// Makes batches durable and releases them.
@@ -84,14 +85,18 @@ impl Committer {
         } else {
             self.write(&writes)
         };
-        let fenced = fenced.and_then(|mut fenced| {
+        let fenced = fenced.and_then(|fenced| {
             let unwritten = batches.iter().flat_map(|batch| &batch.parts).filter(|part| part.write.is_none());
             let unwritten = unwritten.filter(|part| !is_out_of_date(out_of_date, part));
-            fenced.extend(self.overtaken(unwritten)?);
-            Ok(fenced)
+            let overtaken = self.overtaken(unwritten)?;
+            let stopped = batches.iter().flat_map(|batch| &batch.parts);
+            let stopped =
+                stopped.filter(|part| fenced.contains(&part.number) || is_out_of_date(out_of_date, part));
+            let last_positions = self.last_positions(stopped)?;
+            Ok((fenced, overtaken, last_positions))
         });
-        let fenced = match fenced {
-            Ok(fenced) => fenced,
+        let (fenced, overtaken, last_positions) = match fenced {
+            Ok(settled) => settled,
             Err(error) => {
                 *failed = true;
                 batches.into_iter().flat_map(|batch| batch.parts).for_each(Part::unknown);
@@ -105,8 +110,11 @@ impl Committer {
                 let (number, generation) = part.of();
                 out_of_date.insert(number, generation);
             }
+            // What was written stays written, even if somebody else came before what was decided after it.
+            let is_overtaken =
+                |part: &Part| part.write.is_none() && overtaken.get(&part.number) == Some(&part.generation);
             let (stopped, mut passed): (Vec<Part>, Vec<Part>) =
-                parts.into_iter().partition(|part| is_out_of_date(out_of_date, part));
+                parts.into_iter().partition(|part| is_out_of_date(out_of_date, part) || is_overtaken(part));
             if stopped.iter().any(Part::is_creation) {
                 self.learn_all();
             }
@@ -116,10 +124,17 @@ impl Committer {
             tell(Settled {
                 shard,
                 through: passed.iter().map(Part::through).collect(),
-                fenced: stopped.into_iter().map(|part| part.fenced(&self.chosen_ids)).collect(),
+                fenced: stopped
+                    .into_iter()
+                    .map(|part| {
+                        let last = last_positions.get(&part.number).copied();
+                        part.fenced(&self.chosen_ids, last)
+                    })
+                    .collect(),
             });
             durable.extend(passed);
         }
+        out_of_date.extend(overtaken);
         durable.into_iter().for_each(Part::answer);
         Ok(())
     }
@@ -140,25 +155,40 @@ impl Committer {
         }
     }
 
-    /// The inventories of parts that changed nothing and were decided on what is no longer so. What was written has been
-    /// checked by the store; a refusal has not.
+    /// The inventories of parts that changed nothing and were decided on what is no longer so, and on which reading of them.
+    /// What was written has been checked by the store; a refusal has not.
     fn overtaken<'a>(
         &self,
         unwritten: impl Iterator<Item = &'a Part>,
-    ) -> Result<Vec<InventoryNumber>, CommitError> {
+    ) -> Result<HashMap<InventoryNumber, u32>, CommitError> {
         if !self.store.is_shared() {
-            return Ok(Vec::new());
+            return Ok(HashMap::new());
         }
         let decided_on: HashMap<InventoryNumber, _> =
-            unwritten.map(|part| (part.of().0, part.standing())).collect();
+            unwritten.map(|part| (part.number, (part.standing(), part.generation))).collect();
         if decided_on.is_empty() {
-            return Ok(Vec::new());
+            return Ok(HashMap::new());
         }
         let numbers: Vec<InventoryNumber> = decided_on.keys().copied().collect();
         let heads = self.store.heads_of(&numbers);
         let heads = heads.map_err(|error: StoreError| CommitError::Failed(error.to_string()))?;
-        let moved = heads.iter().filter(|head| decided_on[&head.inventory] != head.hash);
-        Ok(moved.map(|head| head.inventory).collect())
+        let moved = heads.iter().filter(|head| decided_on[&head.inventory].0 != head.hash);
+        Ok(moved.map(|head| (head.inventory, decided_on[&head.inventory].1)).collect())
+    }
+
+    /// How far the log was decided in the inventories of parts that were fenced, if they brought any of it.
+    fn last_positions<'a>(
+        &self,
+        stopped: impl Iterator<Item = &'a Part>,
+    ) -> Result<HashMap<InventoryNumber, Position>, CommitError> {
+        let from_log = stopped.filter(|part| part.positions().is_some());
+        let numbers: Vec<InventoryNumber> = from_log.map(|part| part.number).collect();
+        if numbers.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let positions = self.store.last_positions(&numbers);
+        let positions = positions.map_err(|error: StoreError| CommitError::Failed(error.to_string()))?;
+        Ok(positions.into_iter().collect())
     }
 
     fn write(&self, writes: &[&BatchWrite]) -> Result<Vec<InventoryNumber>, CommitError> {

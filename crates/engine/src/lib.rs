@@ -26,6 +26,7 @@ pub mod measure;
 mod part;
 pub mod published;
 pub mod record;
+pub mod routing;
 mod shard;
 pub mod snapshot;
 pub mod stepped;

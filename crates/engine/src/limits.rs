@@ -39,6 +39,8 @@ pub const JOURNAL_READ_BYTES: usize = 4 * 1024 * 1024;
 pub const FORGET_KEYS_EVERY_MS: i64 = 60_000;
 /// How often a store that others write to is asked what they changed: so long a view may be behind.
 pub const FOLLOW_EVERY: Duration = Duration::from_millis(100);
+/// While somebody waits for what others wrote, it is asked for this often.
+pub const FOLLOW_AT_ONCE_EVERY: Duration = Duration::from_millis(2);
 /// How long whoever does not find a booking waits for what another process has committed already.
 pub const CATCH_UP_MAX: Duration = Duration::from_secs(2);
 /// On a store that others write to, what falls due in an inventory that is not in memory here is left to those who have it for
@@ -46,6 +48,12 @@ pub const CATCH_UP_MAX: Duration = Duration::from_secs(2);
 pub const OTHERS_FIRST_MS: i64 = 2_000;
 /// Those who have it do not all begin at once.
 pub const OTHERS_BESIDE_MS_MAX: i64 = 250;
+/// An inventory that others write to as well counts as contended for so long after the last that came from them.
+pub const CONTENDED_MS: i64 = 3_000;
+/// How long more may be decided in one turn while others wait for theirs. What is on its way then is waited for.
+pub const TURN_MS: i64 = 50;
+/// How long whoever did not get its turn in time goes without before it asks again: whoever has it may have died.
+pub const WITHOUT_TURN_MS: i64 = 1_000;
 /// How often idle inventories are looked for.
 pub const IDLE_SWEEP_MS: i64 = 1_000;
 /// Wall and monotonic clock may drift apart this much before it counts as a jump.

@@ -1,9 +1,13 @@
 //! Real servers for tests and comparisons: found, started, and ended with whoever started them. Development only.
 
 mod error;
+mod kafka;
 mod postgres;
 mod process;
+mod proxy;
 
 pub use error::Error;
+pub use kafka::Kafka;
 pub use postgres::{Postgres, create_database};
 pub use process::{Server, directory, find};
+pub use proxy::Proxy;

@@ -11,6 +11,7 @@ use std::time::Duration;
 use boxoffice_core::change::Change;
 use boxoffice_engine::InventoryNumber;
 use boxoffice_engine::record::Hash;
+use boxoffice_engine::routing::Span;
 use boxoffice_engine::store::{BatchWrite, CommitError};
 use sqlx::postgres::PgConnection;
 use sqlx::{ConnectOptions, Row, query, raw_sql};
@@ -18,10 +19,13 @@ use tokio::time::{Instant, timeout};
 
 use super::rows::Number;
 use super::tables::{self, TablesError};
-use super::{Inner, OUTAGE_MAX, RETRY_AFTER, failed, is_full, is_passing, turns};
+use super::{Inner, OUTAGE_MAX, RETRY_AFTER, failed, is_full, is_passing};
 
 /// How long one attempt may take: longer than the server's own limits, for servers that do not answer at all.
 const ATTEMPT_MAX: Duration = Duration::from_secs(12);
+
+/// For so long after a node was too late, the others need a turn to write.
+const CONTENDED_SECONDS: f64 = 1.0;
 
 /// The batches of one inventory, each built on the one before.
 struct Chain<'a> {
@@ -78,13 +82,30 @@ impl Inner {
             tracing::warn!(%error, "a commit was interrupted; trying again");
             tokio::time::sleep(RETRY_AFTER).await;
         };
-        // A new inventory gets another number, or turns out to be there: nobody waits for a turn with it.
+        // A new inventory gets another number, or turns out to be there: nobody takes turns with it.
         let grown = |number: &&InventoryNumber| {
             chains.iter().any(|chain| chain.number == **number && chain.previous() != Hash::default())
         };
-        self.turns.want(settled.iter().filter(grown).copied());
-        self.turns.end(chains.iter().map(|chain| chain.number)).await;
+        self.announce(settled.iter().filter(grown).copied()).await;
         Ok(settled)
+    }
+
+    /// Tells the other nodes that this one was too late, and that they must take turns: one that is faster and does not know
+    /// of it would fence this one for ever. Whatever kind turns are of, the database is where all look.
+    async fn announce(&self, fenced: impl Iterator<Item = InventoryNumber>) {
+        for number in fenced {
+            let noted = async {
+                let mut connection = self.reads.acquire().await?;
+                query("UPDATE inventory SET contended_at = clock_timestamp() WHERE number = $1")
+                    .bind(number_of(number))
+                    .execute(&mut *connection)
+                    .await
+            };
+            // It will be too late again, then, and say so again.
+            if let Err(error) = noted.await {
+                tracing::debug!(%number, error = failed(&error), "others do not know that they are in the way");
+            }
+        }
     }
 
     async fn attempt(
@@ -130,10 +151,11 @@ async fn attempt_on(
     let fenced: Vec<InventoryNumber> =
         already_fenced.iter().copied().chain(stopped.iter().map(|chain| chain.number)).collect();
     let batches: Vec<&BatchWrite> = passed.iter().flat_map(|chain| chain.batches.iter().copied()).collect();
-    let Some(first) = batches.first() else {
+    if batches.is_empty() {
         raw_sql("ROLLBACK").execute(connection).await?;
         return Ok(Attempt::Settled(fenced));
-    };
+    }
+    let batches: Vec<&BatchWrite> = batches.into_iter().filter(|batch| !batch.is_mark()).collect();
     write_journal(connection, &batches).await?;
     let taken = write_chosen_ids(connection, &batches).await?;
     if !taken.is_empty() {
@@ -146,7 +168,9 @@ async fn attempt_on(
         .filter(|(number, _)| passage[number].complete)
         .collect();
     tables::apply(connection, &changes).await?;
-    *unsettled = Some(Unsettled {
+    // If nothing but positions is written there is no record to look for. Should they be there when they are written again,
+    // they fence: then their commands count as decided, and nobody is told what.
+    *unsettled = batches.first().map(|first| Unsettled {
         inventory: number_of(first.head.inventory),
         sequence: sequence_of(first.head.sequence),
         hash: first.head.hash,
@@ -164,7 +188,8 @@ struct Passage {
 }
 
 /// Moves the heads of the inventories whose batches were built on them, and says which. Until the transaction ends nobody
-/// else can.
+/// else can. Outside a turn, a batch does not pass either if another node was too late with its own a moment ago: whoever
+/// sent it has to take turns from now on.
 ///
 /// Whoever wants to find out what became of an earlier attempt has to wait for its locks, whoever's turn it is.
 async fn fence(
@@ -185,15 +210,23 @@ async fn fence(
                 .execute(&mut *connection)
                 .await?;
         }
+        let spans: Vec<Option<Span>> = old.iter().map(|chain| chain.positions()).collect();
         let moved = query(
             "UPDATE inventory i SET sequence = w.sequence, head = w.head, next_deadline_ms = w.next_deadline,
-                    changed_at = clock_timestamp(),
-                    complete = i.complete AND w.gapless AND w.first_sequence = i.sequence + 1
-             FROM UNNEST($1::bigint[], $2::bytea[], $3::bytea[], $4::bigint[], $5::bigint[], $6::boolean[], $7::integer[],
-                         $8::boolean[], $9::bigint[])
-                  AS w(number, previous, head, sequence, next_deadline, any_turn, turn, gapless, first_sequence)
+                    changed_at = CASE WHEN w.head = i.head THEN i.changed_at ELSE clock_timestamp() END,
+                    complete = i.complete AND w.gapless AND (w.head = i.head OR w.first_sequence = i.sequence + 1),
+                    log_epoch = coalesce(w.epoch, i.log_epoch),
+                    log_partition = coalesce(w.partition, i.log_partition),
+                    log_offset = coalesce(w.last_offset, i.log_offset)
+             FROM UNNEST($1::bigint[], $2::bytea[], $3::bytea[], $4::bigint[], $5::bigint[], $6::boolean[], $7::boolean[],
+                         $8::bigint[], $10::bigint[], $11::integer[], $12::bigint[], $13::bigint[])
+                  AS w(number, previous, head, sequence, next_deadline, in_turn, gapless, first_sequence,
+                       epoch, partition, first_offset, last_offset)
              WHERE i.number = w.number AND i.head = w.previous
-               AND (w.any_turn OR pg_try_advisory_xact_lock_shared($10, w.turn))
+               AND (w.in_turn OR i.contended_at IS NULL
+                    OR i.contended_at < clock_timestamp() - make_interval(secs => $9))
+               AND (w.epoch IS NULL OR i.log_epoch IS NULL
+                    OR (i.log_epoch, i.log_offset) < (w.epoch, w.first_offset))
              RETURNING i.number, i.complete",
         )
         .bind(&numbers)
@@ -201,11 +234,14 @@ async fn fence(
         .bind(old.iter().map(|chain| chain.last().head.hash.0.to_vec()).collect::<Vec<_>>())
         .bind(old.iter().map(|chain| sequence_of(chain.last().head.sequence)).collect::<Vec<_>>())
         .bind(old.iter().map(|chain| chain.next_deadline()).collect::<Vec<_>>())
-        .bind(old.iter().map(|chain| whoever_has_the_turn || inner.turns.may_commit(chain.number)).collect::<Vec<_>>())
-        .bind(old.iter().map(|chain| turns::key(chain.number)).collect::<Vec<_>>())
+        .bind(old.iter().map(|chain| whoever_has_the_turn || inner.turns.may_write(chain.number)).collect::<Vec<_>>())
         .bind(old.iter().map(|chain| chain.is_gapless()).collect::<Vec<_>>())
-        .bind(old.iter().map(|chain| sequence_of(chain.batches[0].head.sequence)).collect::<Vec<_>>())
-        .bind(super::TURN_LOCK)
+        .bind(old.iter().map(|chain| chain.first_sequence()).collect::<Vec<_>>())
+        .bind(CONTENDED_SECONDS)
+        .bind(spans.iter().map(|span| span.map(|span| i64::from(span.last.epoch))).collect::<Vec<_>>())
+        .bind(spans.iter().map(|span| span.map(|span| span.last.partition)).collect::<Vec<_>>())
+        .bind(spans.iter().map(|span| span.map(|span| span.first.offset)).collect::<Vec<_>>())
+        .bind(spans.iter().map(|span| span.map(|span| span.last.offset)).collect::<Vec<_>>())
         .fetch_all(&mut *connection)
         .await?;
         for row in moved {
@@ -229,7 +265,7 @@ async fn fence(
         .bind(new.iter().map(|chain| chain.next_deadline()).collect::<Vec<_>>())
         .bind(
             new.iter()
-                .map(|chain| chain.is_gapless() && chain.batches[0].head.sequence == 1)
+                .map(|chain| chain.is_gapless() && chain.first_sequence() == Some(1))
                 .collect::<Vec<_>>(),
         )
         .fetch_all(&mut *connection)
@@ -334,7 +370,21 @@ impl Chain<'_> {
 
     /// Whether no sequence is left out, as only restoring does.
     fn is_gapless(&self) -> bool {
-        self.batches.windows(2).all(|pair| pair[0].head.sequence + 1 == pair[1].head.sequence)
+        let mut pairs = self.batches.windows(2);
+        pairs.all(|pair| pair[1].is_mark() || pair[0].head.sequence + 1 == pair[1].head.sequence)
+    }
+
+    /// Of the first record, if there is one.
+    fn first_sequence(&self) -> Option<i64> {
+        let first = self.batches.iter().find(|batch| !batch.is_mark())?;
+        Some(sequence_of(first.head.sequence))
+    }
+
+    /// Of all commands in it that came from the log.
+    fn positions(&self) -> Option<Span> {
+        let mut spans = self.batches.iter().filter_map(|batch| batch.positions);
+        let first = spans.next()?;
+        Some(Span { first: first.first, last: spans.next_back().unwrap_or(first).last })
     }
 
     fn next_deadline(&self) -> Option<i64> {

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `commit.rs` | one transaction a commit, guarded by the fence; what became of it when a connection is lost |
 //! | `rows.rs`, `tables.rs` | the tables that people read: from changes to rows, and the statements |
-//! | `turns.rs` | how a writer that was fenced gets its chance |
+//! | `turns.rs` | turns as advisory locks |
 //! | `schema.rs` | the migrations |
 //!
 //! What decides is the snapshot and the journal, as with every store. The other tables follow in the same transaction.
@@ -15,12 +15,8 @@ mod schema;
 mod tables;
 mod turns;
 
-use std::future::Future;
-use std::pin::pin;
 use std::str::FromStr;
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::Thread;
 use std::time::Duration;
 
 use boxoffice_core::codec;
@@ -29,7 +25,8 @@ use boxoffice_core::inventory::Inventory;
 use boxoffice_core::time::Timestamp;
 use boxoffice_engine::InventoryNumber;
 use boxoffice_engine::record::{self, Hash, Head, Manifest};
-use boxoffice_engine::store::{BatchWrite, CommitError, Document, Store, StoreError, Stored};
+use boxoffice_engine::routing::Position;
+use boxoffice_engine::store::{BatchWrite, CommitError, Document, Store, StoreError, Stored, ToldOfTurn};
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions, PgRow};
 use sqlx::{ConnectOptions, Connection, Row, query, raw_sql};
 use tokio::sync::Mutex;
@@ -37,7 +34,11 @@ use tokio::time::Instant;
 
 pub use schema::SchemaError;
 use tables::TablesError;
-use turns::Turns;
+use turns::AdvisoryTurns;
+
+use crate::turns::{Held, Turns};
+
+use crate::wait::wait;
 
 /// How long the database may be gone before what waits for it fails.
 const OUTAGE_MAX: Duration = Duration::from_secs(20);
@@ -87,7 +88,7 @@ struct Inner {
     reads: PgPool,
     /// Of whoever commits; none if the last one was lost.
     commits: Mutex<Option<PgConnection>>,
-    turns: Arc<Turns>,
+    turns: Arc<Held>,
     /// The connection that leads, or tries to: its lock ends with it.
     leader: Mutex<Option<Leader>>,
 }
@@ -158,6 +159,27 @@ impl PostgresStore {
         schema::known()
     }
 
+    /// The last position of each partition that was decided in any inventory, of one epoch of the log.
+    pub(crate) fn log_ends(&self, epoch: u32) -> Result<Vec<(i32, i64)>, StoreError> {
+        self.wait(self.inner.read(async |connection| {
+            let rows = query(
+                "SELECT log_partition, max(log_offset) FROM inventory WHERE log_epoch = $1 GROUP BY log_partition",
+            )
+            .bind(i64::from(epoch))
+            .fetch_all(connection)
+            .await?;
+            rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
+        }))
+    }
+
+    /// The same with turns of another kind than advisory locks. All nodes must have the same kind.
+    #[must_use]
+    pub fn with_turns(mut self, kind: Box<dyn Turns>) -> PostgresStore {
+        let inner = Arc::get_mut(&mut self.inner).expect("nobody else has it before it is used");
+        inner.turns = Arc::new(Held::new(kind));
+        self
+    }
+
     /// Its name, host and port.
     pub fn place(&self) -> String {
         self.inner.place()
@@ -178,11 +200,12 @@ impl PostgresStore {
                 .acquire_timeout(CONNECT_MAX)
                 .connect_lazy_with(options.clone())
         };
+        let turns = AdvisoryTurns::new(&options);
         let inner = Inner {
             options,
             reads,
             commits: Mutex::new(None),
-            turns: Arc::default(),
+            turns: Arc::new(Held::new(Box::new(turns))),
             leader: Mutex::new(None),
         };
         Ok(PostgresStore { inner: Arc::new(inner), runtime: Some(runtime) })
@@ -191,15 +214,7 @@ impl PostgresStore {
     /// Waits for the network on this thread, whatever else runs on it.
     fn wait<F: Future>(&self, future: F) -> F::Output {
         let _entered = self.runtime.as_ref().expect("only taken at the end").enter();
-        let waker = Waker::from(Arc::new(Parked(std::thread::current())));
-        let mut context = Context::from_waker(&waker);
-        let mut future = pin!(future);
-        loop {
-            match future.as_mut().poll(&mut context) {
-                Poll::Ready(output) => return output,
-                Poll::Pending => std::thread::park(),
-            }
-        }
+        wait(future)
     }
 }
 
@@ -209,15 +224,6 @@ impl Drop for PostgresStore {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
-    }
-}
-
-/// Wakes a thread that waits.
-struct Parked(Thread);
-
-impl Wake for Parked {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
     }
 }
 
@@ -237,12 +243,7 @@ impl Store for PostgresStore {
     }
 
     fn load(&self, inventory: InventoryNumber) -> Result<Option<Stored>, StoreError> {
-        self.wait(async {
-            self.inner.turns.begin(&self.inner.options, inventory).await;
-            let loaded = self.inner.read(async |connection| load(connection, inventory).await).await;
-            self.inner.turns.limit(inventory);
-            loaded
-        })
+        self.wait(self.inner.read(async |connection| load(connection, inventory).await))
     }
 
     fn records(
@@ -329,21 +330,32 @@ impl Store for PostgresStore {
 
     fn heads_of(&self, inventories: &[InventoryNumber]) -> Result<Vec<Head>, StoreError> {
         let numbers: Vec<i64> = inventories.iter().map(|number| number.0.into()).collect();
-        self.wait(async {
-            let heads = self.inner.read(async |connection| {
-                let rows = query(
-                    "SELECT number, name, sequence, head, next_deadline_ms FROM inventory WHERE number = ANY($1)",
-                )
-                .bind(&numbers)
-                .fetch_all(connection)
-                .await?;
-                rows.iter().map(head_of).collect::<Result<Vec<Head>, sqlx::Error>>()
-            });
-            let heads = heads.await;
-            // Whoever asks has decided, and has nothing to write.
-            self.inner.turns.end(inventories.iter().copied()).await;
-            heads
-        })
+        self.wait(self.inner.read(async |connection| {
+            let rows = query(
+                "SELECT number, name, sequence, head, next_deadline_ms FROM inventory WHERE number = ANY($1)",
+            )
+            .bind(&numbers)
+            .fetch_all(connection)
+            .await?;
+            rows.iter().map(head_of).collect()
+        }))
+    }
+
+    fn last_positions(
+        &self,
+        inventories: &[InventoryNumber],
+    ) -> Result<Vec<(InventoryNumber, Position)>, StoreError> {
+        let numbers: Vec<i64> = inventories.iter().map(|number| number.0.into()).collect();
+        self.wait(self.inner.read(async |connection| {
+            let rows = query(
+                "SELECT number, log_epoch, log_partition, log_offset FROM inventory
+                 WHERE number = ANY($1) AND log_epoch IS NOT NULL",
+            )
+            .bind(&numbers)
+            .fetch_all(connection)
+            .await?;
+            rows.iter().map(|row| Ok((number_in(row, 0)?, position_in(row)?))).collect()
+        }))
     }
 
     fn changed_heads(&self, since: i64) -> Result<(Vec<Head>, i64), StoreError> {
@@ -365,6 +377,15 @@ impl Store for PostgresStore {
             }
             Ok((heads, next))
         }))
+    }
+
+    fn take_turn(&self, inventory: InventoryNumber, then: ToldOfTurn) {
+        let turns = Arc::clone(&self.inner.turns);
+        self.runtime.as_ref().expect("only taken at the end").spawn(turns.take(inventory, then));
+    }
+
+    fn end_turn(&self, inventory: InventoryNumber) {
+        self.inner.turns.end(inventory);
     }
 
     fn close(&self) -> Result<(), StoreError> {
@@ -628,6 +649,12 @@ fn head_of(row: &PgRow) -> Result<Head, sqlx::Error> {
 fn number_in(row: &PgRow, column: usize) -> Result<InventoryNumber, sqlx::Error> {
     let number: i64 = row.try_get(column)?;
     u32::try_from(number).map(InventoryNumber).map_err(|_| damaged(&format!("inventory number {number}")))
+}
+
+fn position_in(row: &PgRow) -> Result<Position, sqlx::Error> {
+    let epoch: i64 = row.try_get(1)?;
+    let epoch = u32::try_from(epoch).map_err(|_| damaged(&format!("log epoch {epoch}")))?;
+    Ok(Position { epoch, partition: row.try_get(2)?, offset: row.try_get(3)? })
 }
 
 /// Somebody else wrote there.

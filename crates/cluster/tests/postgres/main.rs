@@ -1,9 +1,9 @@
-//! The store on a real PostgreSQL, alone and shared by several engines.
+//! The store on a real PostgreSQL, alone, shared by several engines, and with a real Kafka before them.
 
 mod contract;
 mod cuts;
 mod database;
+mod kafka;
 mod nodes;
-mod proxy;
 mod scene;
 mod tables;

@@ -22,7 +22,7 @@ use crate::scene::{
 };
 use crate::tables::assert_tables_agree;
 
-async fn totals(engine: &Engine, hall: InventoryNumber) -> Counts {
+pub(crate) async fn totals(engine: &Engine, hall: InventoryNumber) -> Counts {
     let view = engine.view(hall).await.unwrap();
     match &view.kind {
         KindView::Event(event) => event.totals,
@@ -183,7 +183,7 @@ fn two_writers_keep_every_promise_whatever_the_order() {
                 6 | 7 => drop(nodes[node].step(Step::Commit).unwrap()),
                 8 => drop(nodes[node].step(Step::Load).unwrap()),
                 _ => {
-                    for step in [Step::Wake(random.index(2)), Step::Follow, Step::CatchUp] {
+                    for step in [Step::Wake(random.index(2)), Step::Follow, Step::CatchUp, Step::Turn] {
                         nodes[node].step(step).unwrap();
                     }
                 }

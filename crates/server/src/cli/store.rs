@@ -62,15 +62,26 @@ impl Data {
     }
 }
 
+/// An engine that runs.
+pub(super) struct Started {
+    pub(super) engine: Engine,
+    /// What it runs on, if that is a database.
+    pub(super) database: Option<Arc<PostgresStore>>,
+}
+
 impl Place {
     /// Starts an engine on it. What does not exist is made, also the tables of a database if `migrate` says so.
-    pub(super) fn start(&self, settings: &Settings, migrate: bool) -> Result<Engine, Failure> {
+    pub(super) fn start(&self, settings: &Settings, migrate: bool) -> Result<Started, Failure> {
         match self {
-            Place::Directory(directory) => Ok(Engine::open(directory, settings)?),
+            Place::Directory(directory) => {
+                Ok(Started { engine: Engine::open(directory, settings)?, database: None })
+            }
             Place::Database(url) => {
                 let store = if migrate { PostgresStore::migrate(url)?.0 } else { PostgresStore::open(url)? };
                 tracing::info!("the data is in the database {}", store.place());
-                Ok(Engine::start(Arc::new(store), Clock::system(), settings)?)
+                let store = Arc::new(store);
+                let engine = Engine::start(Arc::<PostgresStore>::clone(&store), Clock::system(), settings)?;
+                Ok(Started { engine, database: Some(store) })
             }
         }
     }
