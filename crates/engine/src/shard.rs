@@ -30,7 +30,7 @@ use crate::limits::{
 };
 use crate::load::{Chain, LoadError, Loaded};
 use crate::part::{Draft, Fenced, LastHash, Part, Through};
-use crate::published::{Batch, Publication, Registry, State};
+use crate::published::{Batch, Committed, Publication, Registry, State};
 use crate::record::{Head, Record};
 use crate::snapshot::Written;
 use crate::view::{StockView, Touched};
@@ -123,6 +123,8 @@ struct Live {
     keys_forgotten_at: Timestamp,
     /// What others wrote is being read.
     catching_up: bool,
+    /// The last sequence that was heard of since that began: it may not be in what is read.
+    heard_meanwhile: u64,
 }
 
 /// Who waits for an inventory that is being read.
@@ -166,16 +168,23 @@ impl Shard {
 
     /// The store has this head, by whomever.
     pub(crate) fn seen(&mut self, head: &Head) {
-        let number = head.inventory;
-        let Some(live) = self.live.get_mut(&number) else {
-            if !self.loading.contains_key(&number) {
-                self.watch(head);
-            }
+        if self.live.contains_key(&head.inventory) {
+            self.heard(head.inventory, head.sequence);
+        } else if !self.loading.contains_key(&head.inventory) {
+            self.watch(head);
+        }
+    }
+
+    /// Somebody says that an inventory has a sequence. If it is in memory and behind that, it is to be caught up.
+    pub(crate) fn heard(&mut self, number: InventoryNumber, latest: u64) {
+        let Some(live) = self.live.get_mut(&number) else { return };
+        if live.catching_up {
+            live.heard_meanwhile = live.heard_meanwhile.max(latest);
             return;
-        };
+        }
         // What is open or on its way will be fenced, if it has to be.
         let sequence = live.inventory.sequence();
-        if live.is_at_rest() && !live.catching_up && sequence < head.sequence {
+        if live.is_at_rest() && sequence < latest {
             live.catching_up = true;
             let chain = Chain { sequence, hash: *live.last_hash.lock() };
             self.errands.catch_up.push(Behind { number, generation: live.generation, chain });
@@ -189,6 +198,7 @@ impl Shard {
             return;
         };
         live.catching_up = false;
+        let heard = std::mem::take(&mut live.heard_meanwhile);
         // A command came in between: it was decided on what is out of date, and will be fenced.
         if !live.is_at_rest() || live.inventory.sequence() != chain.sequence {
             return;
@@ -207,9 +217,10 @@ impl Shard {
             live.inventory.replay(&record.changes);
             live.journal_bytes += bytes;
             *live.last_hash.lock() = record.hash;
-            entry.publish(live.publication(record.sequence, Arc::new(record.changes)));
+            entry.publish(live.publication(record.sequence, Arc::new(record.changes)), Committed::Elsewhere);
         }
         self.update_deadline(number);
+        self.heard(number, heard);
     }
 
     /// When [`Shard::wake`] has something to do.
@@ -474,6 +485,7 @@ impl Shard {
             snapshot_wanted: false,
             keys_forgotten_at: now,
             catching_up: false,
+            heard_meanwhile: 0,
         };
         let live = self.live.entry(number).insert_entry(live).into_mut();
         self.created.insert(name, number);
@@ -504,6 +516,7 @@ impl Shard {
             snapshot_wanted: false,
             keys_forgotten_at: now,
             catching_up: false,
+            heard_meanwhile: 0,
         };
         self.live.insert(number, live);
         self.update_deadline(number);

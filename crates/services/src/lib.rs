@@ -3,7 +3,9 @@
 mod error;
 mod postgres;
 mod process;
+mod redis;
 
 pub use error::Error;
 pub use postgres::Postgres;
 pub use process::{Server, directory, find};
+pub use redis::Redis;

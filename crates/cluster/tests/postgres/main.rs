@@ -1,9 +1,13 @@
-//! The store on a real PostgreSQL, alone and shared by several engines.
+//! The store on a real PostgreSQL, alone and shared by several engines, and real Redis servers beside it.
 
+mod beside;
 mod contract;
 mod cuts;
 mod database;
+mod fan_out;
+mod mirror;
 mod nodes;
 mod proxy;
+mod redlock;
 mod scene;
 mod tables;

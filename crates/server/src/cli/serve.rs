@@ -7,6 +7,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use boxoffice_cluster::redis::Beside;
 use boxoffice_core::limits::KEY_KEEP_SECONDS_MAX;
 use boxoffice_engine::snapshot::Retention;
 use boxoffice_engine::{Engine, Settings};
@@ -16,7 +17,8 @@ use clap::value_parser;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::console::{Failure, LogFormat, log, say};
-use super::store::Data;
+use super::redis::Redis;
+use super::store::{Data, Started};
 use crate::app::{App, AppSettings};
 use crate::keys::Role;
 use crate::limits::CONNECTIONS_DEFAULT;
@@ -34,6 +36,8 @@ pub(crate) struct Options {
     /// Do not bring the tables of the database up to date: `boxoffice migrate` does so.
     #[arg(long, env = "BOXOFFICE_NO_MIGRATE", value_parser = FalseyValueParser::new())]
     no_migrate: bool,
+    #[command(flatten)]
+    redis: Redis,
     /// A TOML file with any of these options by name, such as `idle_after_seconds = 600`.
     #[arg(long, env = "BOXOFFICE_CONFIG")]
     config: Option<PathBuf>,
@@ -103,7 +107,21 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
 
 async fn serve(options: &Options) -> Result<(), Failure> {
     let place = options.data.place()?;
-    let engine = place.start(&options.engine_settings(), !options.no_migrate)?;
+    let instances = options.redis.instances()?;
+    let Started { engine, shared } = place.start(&options.engine_settings(), !options.no_migrate)?;
+    // Until the server ends.
+    let _beside = match (instances, shared) {
+        (Some(instances), Some(store)) => {
+            tracing::info!("Redis is at {}", instances.first().place());
+            Some(Beside::start(&instances, &engine, store))
+        }
+        (Some(_), None) => {
+            return Err(Failure::new(
+                "Redis is for servers that share a database: give one with --database-url, or leave out --redis-urls",
+            ));
+        }
+        (None, _) => None,
+    };
     let settings = options.app_settings();
     let loopback = settings.loopback;
     let app = App::new(engine, settings)?;

@@ -31,6 +31,13 @@ pub(super) enum Place {
     Database(String),
 }
 
+/// An engine that was started on one of them.
+pub(super) struct Started {
+    pub(super) engine: Engine,
+    /// Its store, if others may use it at the same time.
+    pub(super) shared: Option<Arc<dyn Store>>,
+}
+
 impl Data {
     /// Where the data is.
     pub(super) fn place(&self) -> Result<Place, Failure> {
@@ -64,13 +71,17 @@ impl Data {
 
 impl Place {
     /// Starts an engine on it. What does not exist is made, also the tables of a database if `migrate` says so.
-    pub(super) fn start(&self, settings: &Settings, migrate: bool) -> Result<Engine, Failure> {
+    pub(super) fn start(&self, settings: &Settings, migrate: bool) -> Result<Started, Failure> {
         match self {
-            Place::Directory(directory) => Ok(Engine::open(directory, settings)?),
+            Place::Directory(directory) => {
+                Ok(Started { engine: Engine::open(directory, settings)?, shared: None })
+            }
             Place::Database(url) => {
                 let store = if migrate { PostgresStore::migrate(url)?.0 } else { PostgresStore::open(url)? };
                 tracing::info!("the data is in the database {}", store.place());
-                Ok(Engine::start(Arc::new(store), Clock::system(), settings)?)
+                let store: Arc<dyn Store> = Arc::new(store);
+                let engine = Engine::start(Arc::clone(&store), Clock::system(), settings)?;
+                Ok(Started { engine, shared: Some(store) })
             }
         }
     }
