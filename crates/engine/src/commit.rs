@@ -84,14 +84,13 @@ impl Committer {
         } else {
             self.write(&writes)
         };
-        let fenced = fenced.and_then(|mut fenced| {
+        let fenced = fenced.and_then(|fenced| {
             let unwritten = batches.iter().flat_map(|batch| &batch.parts).filter(|part| part.write.is_none());
             let unwritten = unwritten.filter(|part| !is_out_of_date(out_of_date, part));
-            fenced.extend(self.overtaken(unwritten)?);
-            Ok(fenced)
+            Ok((fenced, self.overtaken(unwritten)?))
         });
-        let fenced = match fenced {
-            Ok(fenced) => fenced,
+        let (fenced, overtaken) = match fenced {
+            Ok(both) => both,
             Err(error) => {
                 *failed = true;
                 batches.into_iter().flat_map(|batch| batch.parts).for_each(Part::unknown);
@@ -105,8 +104,11 @@ impl Committer {
                 let (number, generation) = part.of();
                 out_of_date.insert(number, generation);
             }
+            // What was written stays written, even if somebody else came before what was decided after it.
+            let is_overtaken =
+                |part: &Part| part.write.is_none() && overtaken.get(&part.number) == Some(&part.generation);
             let (stopped, mut passed): (Vec<Part>, Vec<Part>) =
-                parts.into_iter().partition(|part| is_out_of_date(out_of_date, part));
+                parts.into_iter().partition(|part| is_out_of_date(out_of_date, part) || is_overtaken(part));
             if stopped.iter().any(Part::is_creation) {
                 self.learn_all();
             }
@@ -120,6 +122,7 @@ impl Committer {
             });
             durable.extend(passed);
         }
+        out_of_date.extend(overtaken);
         durable.into_iter().for_each(Part::answer);
         Ok(())
     }
@@ -140,25 +143,25 @@ impl Committer {
         }
     }
 
-    /// The inventories of parts that changed nothing and were decided on what is no longer so. What was written has been
-    /// checked by the store; a refusal has not.
+    /// The inventories of parts that changed nothing and were decided on what is no longer so, and on which reading of them.
+    /// What was written has been checked by the store; a refusal has not.
     fn overtaken<'a>(
         &self,
         unwritten: impl Iterator<Item = &'a Part>,
-    ) -> Result<Vec<InventoryNumber>, CommitError> {
+    ) -> Result<HashMap<InventoryNumber, u32>, CommitError> {
         if !self.store.is_shared() {
-            return Ok(Vec::new());
+            return Ok(HashMap::new());
         }
         let decided_on: HashMap<InventoryNumber, _> =
-            unwritten.map(|part| (part.of().0, part.standing())).collect();
+            unwritten.map(|part| (part.number, (part.standing(), part.generation))).collect();
         if decided_on.is_empty() {
-            return Ok(Vec::new());
+            return Ok(HashMap::new());
         }
         let numbers: Vec<InventoryNumber> = decided_on.keys().copied().collect();
         let heads = self.store.heads_of(&numbers);
         let heads = heads.map_err(|error: StoreError| CommitError::Failed(error.to_string()))?;
-        let moved = heads.iter().filter(|head| decided_on[&head.inventory] != head.hash);
-        Ok(moved.map(|head| head.inventory).collect())
+        let moved = heads.iter().filter(|head| decided_on[&head.inventory].0 != head.hash);
+        Ok(moved.map(|head| (head.inventory, decided_on[&head.inventory].1)).collect())
     }
 
     fn write(&self, writes: &[&BatchWrite]) -> Result<Vec<InventoryNumber>, CommitError> {

@@ -126,6 +126,7 @@ impl Engine {
             due: (0..count).map(|_| AtomicI64::new(i64::MAX)).collect(),
             sealed: Inbox::new(count),
             errands: Inbox::new(QUEUE_COMMANDS_MAX),
+            catch_ups: Arc::new(Inbox::new(0)),
             snapshots: Inbox::new(0),
             retention: settings.retention,
             stopped: watch::Sender::new(None),
@@ -540,6 +541,7 @@ impl Running {
         for _ in 0..LOADERS {
             others.push(spawn("loader", Box::new(threads::run_loader))?);
         }
+        others.push(spawn("catcher", Box::new(threads::run_catcher))?);
         others.push(spawn("snapshotter", Box::new(threads::run_snapshotter))?);
         if self.shared.store.is_shared() {
             others.push(spawn("follower", Box::new(threads::run_follower))?);

@@ -46,6 +46,12 @@ pub const CATCH_UP_MAX: Duration = Duration::from_secs(2);
 pub const OTHERS_FIRST_MS: i64 = 2_000;
 /// Those who have it do not all begin at once.
 pub const OTHERS_BESIDE_MS_MAX: i64 = 250;
+/// An inventory that others write to as well counts as contended for so long after the last that came from them.
+pub const CONTENDED_MS: i64 = 3_000;
+/// How long more may be decided in one turn while others wait for theirs. What is on its way then is waited for.
+pub const TURN_MS: i64 = 50;
+/// How long whoever did not get its turn in time goes without before it asks again: whoever has it may have died.
+pub const WITHOUT_TURN_MS: i64 = 1_000;
 /// How often idle inventories are looked for.
 pub const IDLE_SWEEP_MS: i64 = 1_000;
 /// Wall and monotonic clock may drift apart this much before it counts as a jump.

@@ -3,7 +3,9 @@
 //! A state machine without threads and clocks, whose only I/O is to look up an id that a caller chose, so that the simulator drives the same code as the engine's threads:
 //! inputs go in, [`Shard::seal`] gives a batch when the last one was committed, [`Shard::take_errands`] says what to read from
 //! the store. While one batch is on its way, what comes gathers in the next; a large one is sealed ahead, so that the disk never
-//! waits for it.
+//! waits for it. How it shares an inventory with other processes is in `shard/turns.rs`.
+
+mod turns;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,7 +27,7 @@ use crate::deadlines::Deadlines;
 use crate::engine::Settings;
 use crate::ids::{InventoryNumber, inventory_of};
 use crate::limits::{
-    BATCH_COMMANDS_MAX, FORGET_KEYS_EVERY_MS, IDLE_SWEEP_MS, SNAPSHOT_JOURNAL_FACTOR_MAX,
+    BATCH_COMMANDS_MAX, CONTENDED_MS, FORGET_KEYS_EVERY_MS, IDLE_SWEEP_MS, SNAPSHOT_JOURNAL_FACTOR_MAX,
     WAITING_FOR_LOAD_COMMANDS_MAX,
 };
 use crate::load::{Chain, LoadError, Loaded};
@@ -34,6 +36,7 @@ use crate::published::{Batch, Committed, Publication, Registry, State};
 use crate::record::{Head, Record};
 use crate::snapshot::Written;
 use crate::view::{StockView, Touched};
+use turns::Contended;
 
 /// What a shard is for, and where it tells readers what is committed.
 pub(crate) struct Shard {
@@ -46,6 +49,7 @@ pub(crate) struct Shard {
     generations: u32,
     live: HashMap<InventoryNumber, Live>,
     loading: HashMap<InventoryNumber, Waiting>,
+    contended: Contended,
     /// Inventories that were created here and are not yet in the registry.
     created: HashMap<Arc<str>, InventoryNumber>,
     deadlines: Deadlines,
@@ -79,6 +83,10 @@ pub(crate) struct Errands {
     pub(crate) load: Vec<InventoryNumber>,
     /// Inventories to which others have written: what they wrote is to be handed to [`Shard::caught_up`].
     pub(crate) catch_up: Vec<Behind>,
+    /// Inventories whose turn is wanted; then what others wrote is to be handed to [`Shard::turn_begun`].
+    pub(crate) turns: Vec<Behind>,
+    /// Inventories whose turn is over.
+    pub(crate) turns_over: Vec<InventoryNumber>,
     /// Inventories whose journal has grown enough for a snapshot; see [`Shard::snapshotted`].
     pub(crate) snapshot: Vec<InventoryNumber>,
 }
@@ -152,6 +160,7 @@ impl Shard {
             generations: 0,
             live: HashMap::default(),
             loading: HashMap::default(),
+            contended: Contended::default(),
             created: HashMap::default(),
             deadlines: if is_shared { Deadlines::shared() } else { Deadlines::default() },
             open: Open::default(),
@@ -192,18 +201,23 @@ impl Shard {
     }
 
     /// Takes what others wrote to an inventory.
-    pub(crate) fn caught_up(&mut self, behind: &Behind, result: Result<Vec<(Record, u64)>, LoadError>) {
-        let Behind { number, generation, chain } = *behind;
+    pub(crate) fn caught_up(
+        &mut self,
+        now: Timestamp,
+        behind: &Behind,
+        result: Result<Vec<(Record, u64)>, LoadError>,
+    ) {
+        let Behind { number, generation, .. } = *behind;
         let Some(live) = self.live.get_mut(&number).filter(|live| live.generation == generation) else {
             return;
         };
         live.catching_up = false;
         let heard = std::mem::take(&mut live.heard_meanwhile);
         // A command came in between: it was decided on what is out of date, and will be fenced.
-        if !live.is_at_rest() || live.inventory.sequence() != chain.sequence {
+        if !live.is_at_rest() {
             return;
         }
-        let records = match result {
+        let mut records = match result {
             Ok(records) => records,
             Err(error) => {
                 tracing::warn!(%number, %error, "cannot catch up; reading the inventory again");
@@ -212,14 +226,23 @@ impl Shard {
                 return;
             }
         };
-        let Some(entry) = self.registry.of_number(number) else { return };
+        // Some may have come by another way meanwhile.
+        let sequence = live.inventory.sequence();
+        records.retain(|(record, _)| record.sequence > sequence);
+        let Some(entry) = self.registry.of_number(number).filter(|_| !records.is_empty()) else {
+            return self.heard(number, heard);
+        };
         for (record, bytes) in records {
             live.inventory.replay(&record.changes);
             live.journal_bytes += bytes;
             *live.last_hash.lock() = record.hash;
             entry.publish(live.publication(record.sequence, Arc::new(record.changes)), Committed::Elsewhere);
         }
+        let is_used_here = now.0.saturating_sub(live.last_used.0) < CONTENDED_MS;
         self.update_deadline(number);
+        if is_used_here {
+            self.contend(now, number);
+        }
         self.heard(number, heard);
     }
 
@@ -247,6 +270,7 @@ impl Shard {
                 None => return self.create(now, request),
             },
         };
+        let Some(request) = self.wait_for_turn(now, number, request) else { return };
         let Some(request) = self.decide(now, number, request) else { return };
         let waiting = self.begin_loading(number);
         if waiting.requests.len() < WAITING_FOR_LOAD_COMMANDS_MAX {
@@ -329,7 +353,11 @@ impl Shard {
     pub(crate) fn wake(&mut self, now: Timestamp) {
         while let Some(number) = self.deadlines.due(now) {
             if self.live.contains_key(&number) {
-                self.end_what_is_due(now, number);
+                if self.must_wait_for_turn(now, number) {
+                    self.deadlines.not_before(number, Timestamp(now.0.saturating_add(1_000)), now);
+                } else {
+                    self.end_what_is_due(now, number);
+                }
             } else {
                 // Its deadline comes back with it.
                 self.deadlines.set(number, None);
@@ -339,6 +367,7 @@ impl Shard {
         if now >= self.next_sweep {
             self.next_sweep = Timestamp(now.0.saturating_add(IDLE_SWEEP_MS));
             self.drop_idle(now);
+            self.forget_contentions(now);
             self.want_quiet_snapshots(now);
         }
     }
@@ -385,6 +414,7 @@ impl Shard {
                 self.created.remove(&live.name);
                 self.want_snapshot(*number, SNAPSHOT_JOURNAL_FACTOR_MAX);
             }
+            self.end_turn(*number);
         }
         for Fenced { number, generation, requests } in fenced {
             if self.live.get(&number).is_some_and(|live| live.generation == generation) {
@@ -399,12 +429,15 @@ impl Shard {
                 // Also if nobody waits for it: what fell due in it must fall due again.
                 // One that was created here has another number now, or another creator.
                 if self.registry.of_number(number).is_some_and(|entry| entry.name == live.name) {
+                    self.contend(now, number);
+                    self.end_turn(number);
                     self.begin_loading(number);
                 }
                 // Their ids are claimed again when they are decided again.
                 chosen_ids(number, &live.changes).for_each(|id| self.chosen_ids.let_go(id));
                 let since = dropped.into_iter().flat_map(|part| part.answered).map(|(request, _)| request);
-                for request in requests.into_iter().chain(since) {
+                let later = self.take_waiting(number);
+                for request in requests.into_iter().chain(since).chain(later) {
                     self.submit(now, request);
                 }
             } else {
@@ -432,6 +465,7 @@ impl Shard {
         for part in self.open.parts.drain(..) {
             part.answered.into_iter().for_each(|(request, _)| request.asked.answer(Err(error.clone())));
         }
+        self.give_up_turns(error);
         for (_, waiting) in self.loading.drain() {
             waiting.readers.into_iter().for_each(|reader| drop(reader.send(Err(error.clone()))));
             waiting.requests.into_iter().for_each(|request| request.asked.answer(Err(error.clone())));
@@ -440,7 +474,8 @@ impl Shard {
 
     /// Whether nothing is open, on its way, or waited for.
     pub(crate) fn is_at_rest(&self) -> bool {
-        self.in_flight == 0 && self.open.parts.is_empty() && self.loading.is_empty()
+        let nothing_waits = self.loading.is_empty() && self.turns_are_at_rest();
+        self.in_flight == 0 && self.open.parts.is_empty() && nothing_waits
     }
 
     fn number_of(&self, name: &str) -> Option<InventoryNumber> {
@@ -650,10 +685,10 @@ impl Shard {
         let open: BTreeSet<InventoryNumber> = self.open.parts.iter().map(|part| part.number).collect();
         let registry = &self.registry;
         let idle_since = Timestamp(now.0.saturating_sub(self.idle_after_ms));
-        let deadlines = &mut self.deadlines;
+        let (deadlines, contended) = (&mut self.deadlines, &self.contended);
         self.live.retain(|&number, live| {
             let busy = live.in_flight > 0 || live.snapshot_wanted || open.contains(&number);
-            if busy || live.last_used > idle_since {
+            if busy || Shard::is_in_turn(contended, number) || live.last_used > idle_since {
                 return true;
             }
             let Some(entry) = registry.of_number(number) else { return true };

@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
+use std::sync::mpsc;
 
 use boxoffice_core::booking::Booking;
 use boxoffice_core::command::Command;
@@ -71,10 +72,15 @@ pub struct SteppedEngine {
     sealed: Vec<Sealed>,
     loads: VecDeque<(usize, InventoryNumber)>,
     catch_ups: VecDeque<(usize, Behind)>,
+    /// Turns that have come, or did not in time: the store says so when it likes.
+    turns: (mpsc::Sender<Turn>, mpsc::Receiver<Turn>),
     /// What [`Step::Follow`] asks the store next.
     followed: i64,
     snapshots: VecDeque<(usize, InventoryNumber)>,
 }
+
+/// Whose shard, of what, and whether it is ours.
+type Turn = (usize, Behind, bool);
 
 /// One thing that an engine can do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,6 +97,8 @@ pub enum Step {
     Follow,
     /// What others wrote to the first inventory that is behind is read.
     CatchUp,
+    /// The first turn that has come begins.
+    Turn,
     /// The first snapshot that is wanted is written.
     Snapshot,
 }
@@ -116,6 +124,7 @@ impl SteppedEngine {
             sealed: Vec::new(),
             loads: VecDeque::new(),
             catch_ups: VecDeque::new(),
+            turns: mpsc::channel(),
             followed: 0,
             snapshots: VecDeque::new(),
         })
@@ -175,7 +184,14 @@ impl SteppedEngine {
             Step::CatchUp => {
                 let Some((shard, behind)) = self.catch_ups.pop_front() else { return Ok(false) };
                 let records = load::catch_up(&*self.store, behind.number, behind.chain);
-                self.shards[shard].caught_up(&behind, records);
+                self.shards[shard].caught_up(now, &behind, records);
+                self.collect_errands(shard);
+                Ok(true)
+            }
+            Step::Turn => {
+                let Ok((shard, behind, is_ours)) = self.turns.1.try_recv() else { return Ok(false) };
+                let records = load::catch_up(&*self.store, behind.number, behind.chain);
+                self.shards[shard].turn_begun(now, &behind, is_ours, records);
                 self.collect_errands(shard);
                 Ok(true)
             }
@@ -199,7 +215,7 @@ impl SteppedEngine {
                 moved |= self.step(Step::Wake(shard))?;
                 moved |= self.step(Step::Seal(shard))?;
             }
-            for step in [Step::Load, Step::CatchUp, Step::Commit, Step::Snapshot] {
+            for step in [Step::Load, Step::CatchUp, Step::Turn, Step::Commit, Step::Snapshot] {
                 moved |= self.step(step)?;
             }
             if !moved {
@@ -248,6 +264,15 @@ impl SteppedEngine {
         let errands = self.shards[shard].take_errands();
         self.loads.extend(errands.load.into_iter().map(|number| (shard, number)));
         self.catch_ups.extend(errands.catch_up.into_iter().map(|behind| (shard, behind)));
+        errands.turns_over.into_iter().for_each(|number| self.store.end_turn(number));
+        for behind in errands.turns {
+            let came = self.turns.0.clone();
+            // Nobody waits for it if the engine is gone.
+            let then = move |is_ours| {
+                let _ = came.send((shard, behind, is_ours));
+            };
+            self.store.take_turn(behind.number, Box::new(then));
+        }
         self.snapshots.extend(errands.snapshot.into_iter().map(|number| (shard, number)));
     }
 }

@@ -46,6 +46,8 @@ pub(crate) enum News {
     Heard(InventoryNumber, u64),
     /// What others wrote to an inventory was read.
     CaughtUp(Behind, Result<Vec<(Record, u64)>, LoadError>),
+    /// A turn has come, or did not in time, and what others wrote before it was read.
+    TurnBegun(Behind, bool, Result<Vec<(Record, u64)>, LoadError>),
     /// A batch is through.
     Settled(Settled),
     /// A snapshot was written, or could not be.
@@ -60,10 +62,16 @@ pub(crate) enum News {
 pub(crate) enum Errand {
     /// For a shard, by its index.
     Load(usize, InventoryNumber),
-    /// What others wrote, for a shard.
-    CatchUp(usize, Behind),
     /// For a subscriber that fell behind.
     Records(InventoryNumber, u64, oneshot::Sender<Result<Vec<Vec<u8>>, StoreError>>),
+}
+
+/// What others wrote is to be read for a shard, by its index.
+pub(crate) struct CatchUp {
+    shard: usize,
+    behind: Behind,
+    /// Because a turn has come, or (`false`) did not in time; else because somebody saw that it is behind.
+    turn: Option<bool>,
 }
 
 /// Why an engine stopped.
@@ -93,6 +101,8 @@ pub(crate) struct Shared {
     pub(crate) due: Vec<AtomicI64>,
     pub(crate) sealed: Inbox<Infallible, Sealed>,
     pub(crate) errands: Inbox<Errand, Errand>,
+    /// Beside the errands: whoever waits in its turn must not wait for a large inventory of somebody else.
+    pub(crate) catch_ups: Arc<Inbox<Infallible, CatchUp>>,
     pub(crate) snapshots: Inbox<(usize, InventoryNumber), (usize, InventoryNumber)>,
     pub(crate) retention: Retention,
     pub(crate) stopped: watch::Sender<Option<StopReason>>,
@@ -116,6 +126,7 @@ impl Shared {
         self.shards.iter().for_each(|inbox| drop(inbox.tell(News::GiveUp)));
         self.sealed.close();
         self.errands.close();
+        self.catch_ups.close();
         self.snapshots.close();
     }
 
@@ -202,7 +213,10 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
                 }
                 News::Seen(head) => shard.seen(&head),
                 News::Heard(number, sequence) => shard.heard(number, sequence),
-                News::CaughtUp(behind, records) => shard.caught_up(&behind, records),
+                News::CaughtUp(behind, records) => shard.caught_up(now, &behind, records),
+                News::TurnBegun(behind, is_ours, records) => {
+                    shard.turn_begun(now, &behind, is_ours, records);
+                }
                 News::Settled(settled) => shard.committed(now, &settled.through, settled.fenced),
                 News::Snapshotted(number, written) => shard.snapshotted(number, written),
                 News::Close => closing = true,
@@ -261,7 +275,15 @@ fn send_errands(shared: &Shared, index: usize, shard: &mut Shard) {
     // Loader and snapshotter end after the shards, or with a panic that stops the engine.
     errands.load.into_iter().for_each(|number| drop(shared.errands.tell(Errand::Load(index, number))));
     for behind in errands.catch_up {
-        drop(shared.errands.tell(Errand::CatchUp(index, behind)));
+        drop(shared.catch_ups.tell(CatchUp { shard: index, behind, turn: None }));
+    }
+    errands.turns_over.into_iter().for_each(|number| shared.store.end_turn(number));
+    for behind in errands.turns {
+        let catch_ups = Arc::clone(&shared.catch_ups);
+        let then = move |is_ours| {
+            drop(catch_ups.tell(CatchUp { shard: index, behind, turn: Some(is_ours) }));
+        };
+        shared.store.take_turn(behind.number, Box::new(then));
     }
     for number in errands.snapshot {
         let _ = shared.snapshots.tell((index, number));
@@ -309,15 +331,32 @@ pub(crate) fn run_loader(shared: &Shared) {
                 // A shard that has ended has answered those who waited.
                 drop(shared.shards[shard].tell(News::Loaded(number, result)));
             }
-            Errand::CatchUp(shard, behind) => {
-                let records = load::catch_up(&*shared.store, behind.number, behind.chain);
-                drop(shared.shards[shard].tell(News::CaughtUp(behind, records)));
-            }
             Errand::Records(number, after, reply) => {
                 let records = shared.store.records(number, after, crate::limits::JOURNAL_READ_BYTES);
                 // The subscriber may be gone.
                 drop(reply.send(records));
             }
+        }
+    }
+}
+
+/// Reads what others wrote to inventories that are in memory.
+pub(crate) fn run_catcher(shared: &Shared) {
+    let _guard = Guard { shared, name: "catcher", end: end_helper, index: 0 };
+    let mut waiting = Vec::new();
+    loop {
+        shared.catch_ups.take(&mut waiting, &mut VecDeque::new(), Some(1), None);
+        if waiting.is_empty() {
+            return;
+        }
+        for CatchUp { shard, behind, turn } in waiting.drain(..) {
+            let records = load::catch_up(&*shared.store, behind.number, behind.chain);
+            let news = match turn {
+                None => News::CaughtUp(behind, records),
+                Some(is_ours) => News::TurnBegun(behind, is_ours, records),
+            };
+            // A shard that has ended has answered those who waited.
+            drop(shared.shards[shard].tell(news));
         }
     }
 }
@@ -387,6 +426,7 @@ impl Threads {
         join(&self.shards);
         shared.sealed.close();
         shared.errands.close();
+        shared.catch_ups.close();
         shared.snapshots.close();
         join(&self.others);
     }

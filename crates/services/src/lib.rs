@@ -3,9 +3,11 @@
 mod error;
 mod postgres;
 mod process;
+mod proxy;
 mod redis;
 
 pub use error::Error;
 pub use postgres::Postgres;
 pub use process::{Server, directory, find};
+pub use proxy::Proxy;
 pub use redis::Redis;

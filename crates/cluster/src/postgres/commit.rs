@@ -18,10 +18,13 @@ use tokio::time::{Instant, timeout};
 
 use super::rows::Number;
 use super::tables::{self, TablesError};
-use super::{Inner, OUTAGE_MAX, RETRY_AFTER, failed, is_full, is_passing, turns};
+use super::{Inner, OUTAGE_MAX, RETRY_AFTER, failed, is_full, is_passing};
 
 /// How long one attempt may take: longer than the server's own limits, for servers that do not answer at all.
 const ATTEMPT_MAX: Duration = Duration::from_secs(12);
+
+/// For so long after a node was too late, the others need a turn to write.
+const CONTENDED_SECONDS: f64 = 1.0;
 
 /// The batches of one inventory, each built on the one before.
 struct Chain<'a> {
@@ -78,13 +81,30 @@ impl Inner {
             tracing::warn!(%error, "a commit was interrupted; trying again");
             tokio::time::sleep(RETRY_AFTER).await;
         };
-        // A new inventory gets another number, or turns out to be there: nobody waits for a turn with it.
+        // A new inventory gets another number, or turns out to be there: nobody takes turns with it.
         let grown = |number: &&InventoryNumber| {
             chains.iter().any(|chain| chain.number == **number && chain.previous() != Hash::default())
         };
-        self.turns.want(settled.iter().filter(grown).copied());
-        self.turns.end(chains.iter().map(|chain| chain.number)).await;
+        self.announce(settled.iter().filter(grown).copied()).await;
         Ok(settled)
+    }
+
+    /// Tells the other nodes that this one was too late, and that they must take turns: one that is faster and does not know
+    /// of it would fence this one for ever. Whatever kind turns are of, the database is where all look.
+    async fn announce(&self, fenced: impl Iterator<Item = InventoryNumber>) {
+        for number in fenced {
+            let noted = async {
+                let mut connection = self.reads.acquire().await?;
+                query("UPDATE inventory SET contended_at = clock_timestamp() WHERE number = $1")
+                    .bind(number_of(number))
+                    .execute(&mut *connection)
+                    .await
+            };
+            // It will be too late again, then, and say so again.
+            if let Err(error) = noted.await {
+                tracing::debug!(%number, error = failed(&error), "others do not know that they are in the way");
+            }
+        }
     }
 
     async fn attempt(
@@ -164,7 +184,8 @@ struct Passage {
 }
 
 /// Moves the heads of the inventories whose batches were built on them, and says which. Until the transaction ends nobody
-/// else can.
+/// else can. Outside a turn, a batch does not pass either if another node was too late with its own a moment ago: whoever
+/// sent it has to take turns from now on.
 ///
 /// Whoever wants to find out what became of an earlier attempt has to wait for its locks, whoever's turn it is.
 async fn fence(
@@ -189,11 +210,12 @@ async fn fence(
             "UPDATE inventory i SET sequence = w.sequence, head = w.head, next_deadline_ms = w.next_deadline,
                     changed_at = clock_timestamp(),
                     complete = i.complete AND w.gapless AND w.first_sequence = i.sequence + 1
-             FROM UNNEST($1::bigint[], $2::bytea[], $3::bytea[], $4::bigint[], $5::bigint[], $6::boolean[], $7::integer[],
-                         $8::boolean[], $9::bigint[])
-                  AS w(number, previous, head, sequence, next_deadline, any_turn, turn, gapless, first_sequence)
+             FROM UNNEST($1::bigint[], $2::bytea[], $3::bytea[], $4::bigint[], $5::bigint[], $6::boolean[], $7::boolean[],
+                         $8::bigint[])
+                  AS w(number, previous, head, sequence, next_deadline, in_turn, gapless, first_sequence)
              WHERE i.number = w.number AND i.head = w.previous
-               AND (w.any_turn OR pg_try_advisory_xact_lock_shared($10, w.turn))
+               AND (w.in_turn OR i.contended_at IS NULL
+                    OR i.contended_at < clock_timestamp() - make_interval(secs => $9))
              RETURNING i.number, i.complete",
         )
         .bind(&numbers)
@@ -201,11 +223,10 @@ async fn fence(
         .bind(old.iter().map(|chain| chain.last().head.hash.0.to_vec()).collect::<Vec<_>>())
         .bind(old.iter().map(|chain| sequence_of(chain.last().head.sequence)).collect::<Vec<_>>())
         .bind(old.iter().map(|chain| chain.next_deadline()).collect::<Vec<_>>())
-        .bind(old.iter().map(|chain| whoever_has_the_turn || inner.turns.may_commit(chain.number)).collect::<Vec<_>>())
-        .bind(old.iter().map(|chain| turns::key(chain.number)).collect::<Vec<_>>())
+        .bind(old.iter().map(|chain| whoever_has_the_turn || inner.turns.may_write(chain.number)).collect::<Vec<_>>())
         .bind(old.iter().map(|chain| chain.is_gapless()).collect::<Vec<_>>())
         .bind(old.iter().map(|chain| sequence_of(chain.batches[0].head.sequence)).collect::<Vec<_>>())
-        .bind(super::TURN_LOCK)
+        .bind(CONTENDED_SECONDS)
         .fetch_all(&mut *connection)
         .await?;
         for row in moved {

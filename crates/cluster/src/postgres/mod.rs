@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `commit.rs` | one transaction a commit, guarded by the fence; what became of it when a connection is lost |
 //! | `rows.rs`, `tables.rs` | the tables that people read: from changes to rows, and the statements |
-//! | `turns.rs` | how a writer that was fenced gets its chance |
+//! | `turns.rs` | turns as advisory locks |
 //! | `schema.rs` | the migrations |
 //!
 //! What decides is the snapshot and the journal, as with every store. The other tables follow in the same transaction.
@@ -29,7 +29,7 @@ use boxoffice_core::inventory::Inventory;
 use boxoffice_core::time::Timestamp;
 use boxoffice_engine::InventoryNumber;
 use boxoffice_engine::record::{self, Hash, Head, Manifest};
-use boxoffice_engine::store::{BatchWrite, CommitError, Document, Store, StoreError, Stored};
+use boxoffice_engine::store::{BatchWrite, CommitError, Document, Store, StoreError, Stored, ToldOfTurn};
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions, PgRow};
 use sqlx::{ConnectOptions, Connection, Row, query, raw_sql};
 use tokio::sync::Mutex;
@@ -37,7 +37,9 @@ use tokio::time::Instant;
 
 pub use schema::SchemaError;
 use tables::TablesError;
-use turns::Turns;
+use turns::AdvisoryTurns;
+
+use crate::turns::{Held, Turns};
 
 /// How long the database may be gone before what waits for it fails.
 const OUTAGE_MAX: Duration = Duration::from_secs(20);
@@ -87,7 +89,7 @@ struct Inner {
     reads: PgPool,
     /// Of whoever commits; none if the last one was lost.
     commits: Mutex<Option<PgConnection>>,
-    turns: Arc<Turns>,
+    turns: Arc<Held>,
     /// The connection that leads, or tries to: its lock ends with it.
     leader: Mutex<Option<Leader>>,
 }
@@ -158,6 +160,14 @@ impl PostgresStore {
         schema::known()
     }
 
+    /// The same with turns of another kind than advisory locks. All nodes must have the same kind.
+    #[must_use]
+    pub fn with_turns(mut self, kind: Box<dyn Turns>) -> PostgresStore {
+        let inner = Arc::get_mut(&mut self.inner).expect("nobody else has it before it is used");
+        inner.turns = Arc::new(Held::new(kind));
+        self
+    }
+
     /// Its name, host and port.
     pub fn place(&self) -> String {
         self.inner.place()
@@ -178,11 +188,12 @@ impl PostgresStore {
                 .acquire_timeout(CONNECT_MAX)
                 .connect_lazy_with(options.clone())
         };
+        let turns = AdvisoryTurns::new(&options);
         let inner = Inner {
             options,
             reads,
             commits: Mutex::new(None),
-            turns: Arc::default(),
+            turns: Arc::new(Held::new(Box::new(turns))),
             leader: Mutex::new(None),
         };
         Ok(PostgresStore { inner: Arc::new(inner), runtime: Some(runtime) })
@@ -237,12 +248,7 @@ impl Store for PostgresStore {
     }
 
     fn load(&self, inventory: InventoryNumber) -> Result<Option<Stored>, StoreError> {
-        self.wait(async {
-            self.inner.turns.begin(&self.inner.options, inventory).await;
-            let loaded = self.inner.read(async |connection| load(connection, inventory).await).await;
-            self.inner.turns.limit(inventory);
-            loaded
-        })
+        self.wait(self.inner.read(async |connection| load(connection, inventory).await))
     }
 
     fn records(
@@ -329,21 +335,15 @@ impl Store for PostgresStore {
 
     fn heads_of(&self, inventories: &[InventoryNumber]) -> Result<Vec<Head>, StoreError> {
         let numbers: Vec<i64> = inventories.iter().map(|number| number.0.into()).collect();
-        self.wait(async {
-            let heads = self.inner.read(async |connection| {
-                let rows = query(
-                    "SELECT number, name, sequence, head, next_deadline_ms FROM inventory WHERE number = ANY($1)",
-                )
-                .bind(&numbers)
-                .fetch_all(connection)
-                .await?;
-                rows.iter().map(head_of).collect::<Result<Vec<Head>, sqlx::Error>>()
-            });
-            let heads = heads.await;
-            // Whoever asks has decided, and has nothing to write.
-            self.inner.turns.end(inventories.iter().copied()).await;
-            heads
-        })
+        self.wait(self.inner.read(async |connection| {
+            let rows = query(
+                "SELECT number, name, sequence, head, next_deadline_ms FROM inventory WHERE number = ANY($1)",
+            )
+            .bind(&numbers)
+            .fetch_all(connection)
+            .await?;
+            rows.iter().map(head_of).collect()
+        }))
     }
 
     fn changed_heads(&self, since: i64) -> Result<(Vec<Head>, i64), StoreError> {
@@ -365,6 +365,15 @@ impl Store for PostgresStore {
             }
             Ok((heads, next))
         }))
+    }
+
+    fn take_turn(&self, inventory: InventoryNumber, then: ToldOfTurn) {
+        let turns = Arc::clone(&self.inner.turns);
+        self.runtime.as_ref().expect("only taken at the end").spawn(turns.take(inventory, then));
+    }
+
+    fn end_turn(&self, inventory: InventoryNumber) {
+        self.inner.turns.end(inventory);
     }
 
     fn close(&self) -> Result<(), StoreError> {

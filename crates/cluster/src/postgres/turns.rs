@@ -1,150 +1,96 @@
-//! Turns: how a writer that was fenced gets its chance.
-//!
-//! A writer that commits often could fence another one for ever: the other reads the inventory, decides, and is too late
-//! again. So whoever was fenced waits for its turn before it reads the inventory again, and nobody else commits to the
-//! inventory until it has committed, or has had its turn for [`TURN_MAX`]. A turn is an advisory lock of a connection; those who
-//! wait are served in order. It keeps writers from colliding and nothing more: what keeps them from harm is the fence. So a
-//! writer that waits in vain goes without, and the server ends the session of one that was stopped in its turn.
+//! Turns as advisory locks: those who wait are served in order, and the server ends the session of a node that hangs.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use boxoffice_engine::InventoryNumber;
 use parking_lot::Mutex;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
-use sqlx::{ConnectOptions, query};
+use sqlx::{ConnectOptions, Connection, query};
 
-use super::TURN_LOCK;
+use super::{TURN_LOCK, failed};
+use crate::turns::{NoTurn, Pending, Turn, Turns};
 
-/// How long a writer may take to decide and commit after it has read an inventory in its turn.
-const TURN_MAX: Duration = Duration::from_secs(1);
 /// The server ends a session that says nothing for so long.
 const SILENCE_MAX: (&str, &str) = ("idle_session_timeout", "3s");
 /// Connections that are kept for the next turns.
 const IDLE_MAX: usize = 4;
 
-/// The turns of one store.
-#[derive(Debug, Default)]
-pub(super) struct Turns {
-    state: Mutex<State>,
+/// Turns of one database.
+pub(super) struct AdvisoryTurns {
+    options: PgConnectOptions,
+    idle: Arc<Idle>,
 }
 
-#[derive(Debug, Default)]
-struct State {
-    /// Inventories whose last commit was fenced.
-    wanted: HashSet<InventoryNumber>,
-    held: HashMap<InventoryNumber, Held>,
-    /// Inventories whose turn did not come: the next commit does not ask whose it is.
-    in_vain: HashSet<InventoryNumber>,
-    idle: Vec<PgConnection>,
-    taken: u64,
-}
+/// Connections without a lock.
+type Idle = Mutex<Vec<PgConnection>>;
 
-#[derive(Debug)]
-struct Held {
+/// The lock of a connection. Closing the connection lets go of it.
+struct Lock {
     connection: PgConnection,
-    /// Tells it from later turns.
-    serial: u64,
+    inventory: InventoryNumber,
+    idle: Arc<Idle>,
 }
 
-impl Turns {
-    /// Notes who must wait for a turn before the next reading.
-    pub(super) fn want(&self, fenced: impl Iterator<Item = InventoryNumber>) {
-        self.state.lock().wanted.extend(fenced);
+impl AdvisoryTurns {
+    pub(super) fn new(options: &PgConnectOptions) -> AdvisoryTurns {
+        AdvisoryTurns { options: options.clone().options([SILENCE_MAX]), idle: Arc::default() }
     }
 
-    /// Whether it is this store's turn, or nobody's that it waited for.
-    pub(super) fn may_commit(&self, number: InventoryNumber) -> bool {
-        let state = self.state.lock();
-        state.held.contains_key(&number) || state.in_vain.contains(&number)
-    }
-
-    /// Waits for a turn if the last commit to this inventory was fenced. If there is none to be had, it goes without.
-    pub(super) async fn begin(&self, options: &PgConnectOptions, number: InventoryNumber) {
-        let idle = {
-            let mut state = self.state.lock();
-            if !state.wanted.remove(&number) || state.held.contains_key(&number) {
-                return;
-            }
-            state.idle.pop()
-        };
+    async fn lock(&self, inventory: InventoryNumber) -> Result<Lock, sqlx::Error> {
+        let idle = self.idle.lock().pop();
         // The server may have ended one that was idle.
         if let Some(connection) = idle
-            && self.take(connection, number).await.is_ok()
+            && let Ok(lock) = self.lock_on(connection, inventory).await
         {
-            return;
+            return Ok(lock);
         }
-        let taken = async {
-            let connection = options.clone().options([SILENCE_MAX]).connect().await?;
-            self.take(connection, number).await
-        };
-        if let Err(error) = taken.await {
-            tracing::debug!(%number, %error, "no turn");
-            self.state.lock().in_vain.insert(number);
-        }
+        self.lock_on(self.options.connect().await?, inventory).await
     }
 
-    async fn take(&self, mut connection: PgConnection, number: InventoryNumber) -> Result<(), sqlx::Error> {
+    async fn lock_on(
+        &self,
+        mut connection: PgConnection,
+        inventory: InventoryNumber,
+    ) -> Result<Lock, sqlx::Error> {
         query("SELECT pg_advisory_lock($1, $2)")
             .bind(TURN_LOCK)
-            .bind(key(number))
+            .bind(key(inventory))
             .execute(&mut connection)
             .await?;
-        let mut state = self.state.lock();
-        state.taken += 1;
-        let serial = state.taken;
-        state.held.insert(number, Held { connection, serial });
-        Ok(())
-    }
-
-    /// Lets a turn that was just begun end by itself if nobody does.
-    pub(super) fn limit(self: &Arc<Turns>, number: InventoryNumber) {
-        let serial = self.state.lock().held.get(&number).map(|held| held.serial);
-        let Some(serial) = serial else { return };
-        let turns = Arc::clone(self);
-        tokio::spawn(async move {
-            tokio::time::sleep(TURN_MAX).await;
-            let held = {
-                let mut state = turns.state.lock();
-                let late = state.held.get(&number).is_some_and(|held| held.serial == serial);
-                if late { state.held.remove(&number) } else { None }
-            };
-            if let Some(held) = held {
-                turns.give_back(held, number).await;
-            }
-        });
-    }
-
-    /// Ends turns.
-    pub(super) async fn end(&self, numbers: impl Iterator<Item = InventoryNumber>) {
-        for number in numbers {
-            let held = {
-                let mut state = self.state.lock();
-                state.in_vain.remove(&number);
-                state.held.remove(&number)
-            };
-            if let Some(held) = held {
-                self.give_back(held, number).await;
-            }
-        }
-    }
-
-    async fn give_back(&self, mut held: Held, number: InventoryNumber) {
-        let unlocked = query("SELECT pg_advisory_unlock($1, $2)")
-            .bind(TURN_LOCK)
-            .bind(key(number))
-            .execute(&mut held.connection)
-            .await;
-        let mut state = self.state.lock();
-        // A connection that is dropped lets go of its locks.
-        if unlocked.is_ok() && state.idle.len() < IDLE_MAX {
-            state.idle.push(held.connection);
-        }
+        Ok(Lock { connection, inventory, idle: Arc::clone(&self.idle) })
     }
 }
 
-/// The lock of an inventory's turn.
-pub(super) fn key(number: InventoryNumber) -> i32 {
+impl Turns for AdvisoryTurns {
+    fn take(&self, inventory: InventoryNumber) -> Pending<'_, Result<Box<dyn Turn>, NoTurn>> {
+        Box::pin(async move {
+            let lock = self.lock(inventory).await.map_err(|error| NoTurn(failed(&error)))?;
+            Ok(Box::new(lock) as Box<dyn Turn>)
+        })
+    }
+}
+
+impl Turn for Lock {
+    fn extend(&mut self) -> Pending<'_, bool> {
+        Box::pin(async { self.connection.ping().await.is_ok() })
+    }
+
+    fn give_back(mut self: Box<Self>) -> Pending<'static, ()> {
+        Box::pin(async move {
+            let unlocked = query("SELECT pg_advisory_unlock($1, $2)")
+                .bind(TURN_LOCK)
+                .bind(key(self.inventory))
+                .execute(&mut self.connection)
+                .await;
+            let mut idle = self.idle.lock();
+            if unlocked.is_ok() && idle.len() < IDLE_MAX {
+                idle.push(self.connection);
+            }
+        })
+    }
+}
+
+/// The second number of an inventory's lock.
+fn key(number: InventoryNumber) -> i32 {
     number.0.cast_signed()
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use boxoffice_cluster::postgres::PostgresStore;
 use boxoffice_engine::verify::verify;
+use boxoffice_services::Proxy;
 
 use crate::database::Database;
-use crate::proxy::Proxy;
 use crate::scene::{assert_no_seat_twice, booking_of, hold, node, open_hall};
 use crate::tables::assert_tables_agree;
 
@@ -16,11 +16,9 @@ const CUTS: u32 = 60;
 async fn what_is_cut_off_around_commit_is_done_once() {
     let database = Database::start();
     let direct = database.store();
-    let proxy = Proxy::start(database.server.sockets()).await;
-    // The proxy needs the threads that connecting would block.
-    let url = proxy.url();
-    let store = tokio::task::spawn_blocking(move || PostgresStore::open(&url).unwrap()).await.unwrap();
-    let engine = node(Arc::new(store));
+    let proxy = Proxy::start(&database.server.sockets()).unwrap();
+    let url = proxy.url(database.server.user(), "postgres");
+    let engine = node(Arc::new(PostgresStore::open(&url).unwrap()));
     let hall = open_hall(&engine, 40, 50).await;
     proxy.cut(true);
     let mut answered = Vec::new();

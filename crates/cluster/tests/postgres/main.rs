@@ -7,7 +7,6 @@ mod database;
 mod fan_out;
 mod mirror;
 mod nodes;
-mod proxy;
 mod redlock;
 mod scene;
 mod tables;

@@ -183,7 +183,7 @@ fn two_writers_keep_every_promise_whatever_the_order() {
                 6 | 7 => drop(nodes[node].step(Step::Commit).unwrap()),
                 8 => drop(nodes[node].step(Step::Load).unwrap()),
                 _ => {
-                    for step in [Step::Wake(random.index(2)), Step::Follow, Step::CatchUp] {
+                    for step in [Step::Wake(random.index(2)), Step::Follow, Step::CatchUp, Step::Turn] {
                         nodes[node].step(step).unwrap();
                     }
                 }

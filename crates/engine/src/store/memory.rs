@@ -1,11 +1,12 @@
 //! A store in memory with a live and a durable image, for tests of what a crash leaves.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use boxoffice_core::ids::BookingId;
 use parking_lot::Mutex;
 
-use super::{BatchWrite, CommitError, Document, Store, StoreError, Stored};
+use super::{BatchWrite, CommitError, Document, Store, StoreError, Stored, ToldOfTurn};
 use crate::ids::InventoryNumber;
 use crate::record::{Hash, Head, Manifest};
 
@@ -13,6 +14,19 @@ use crate::record::{Hash, Head, Manifest};
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     images: Mutex<Images>,
+    turns: Mutex<Turns>,
+}
+
+/// Who waits for the turn at each inventory that somebody has; first come, first served, and for ever.
+#[derive(Default)]
+struct Turns {
+    waiting: HashMap<InventoryNumber, VecDeque<ToldOfTurn>>,
+}
+
+impl std::fmt::Debug for Turns {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.waiting.keys()).finish()
+    }
 }
 
 #[derive(Debug, Default)]
@@ -60,7 +74,7 @@ impl MemoryStore {
     pub fn after_crash(&self) -> MemoryStore {
         let durable = self.images.lock().durable.clone();
         let images = Images { live: durable.clone(), durable, next_commit: NextCommit::Succeeds };
-        MemoryStore { images: Mutex::new(images) }
+        MemoryStore { images: Mutex::new(images), turns: Mutex::default() }
     }
 
     fn write(&self, change: impl FnOnce(&mut Image)) -> Result<(), CommitError> {
@@ -166,6 +180,26 @@ impl Store for MemoryStore {
                 };
             }
         })
+    }
+
+    fn take_turn(&self, inventory: InventoryNumber, then: ToldOfTurn) {
+        match self.turns.lock().waiting.entry(inventory) {
+            Entry::Occupied(mut taken) => return taken.get_mut().push_back(then),
+            Entry::Vacant(free) => drop(free.insert(VecDeque::new())),
+        }
+        then(true);
+    }
+
+    fn end_turn(&self, inventory: InventoryNumber) {
+        let mut turns = self.turns.lock();
+        let next = turns.waiting.get_mut(&inventory).and_then(VecDeque::pop_front);
+        if next.is_none() {
+            turns.waiting.remove(&inventory);
+        }
+        drop(turns);
+        if let Some(then) = next {
+            then(true);
+        }
     }
 
     fn close(&self) -> Result<(), StoreError> {

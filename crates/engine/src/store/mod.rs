@@ -98,9 +98,22 @@ pub trait Store: Send + Sync + 'static {
         Ok((self.heads()?, since))
     }
 
+    /// Asks for the turn to write to an inventory that several processes write to, and calls `then` once, from any thread: with
+    /// `true` when it has come, with `false` if it did not come in time. Does not wait itself. Whoever has a turn is alone with the
+    /// inventory as long as all keep to their turns; nothing may depend on that.
+    fn take_turn(&self, _inventory: InventoryNumber, then: ToldOfTurn) {
+        then(false);
+    }
+
+    /// The turn at an inventory, or what was done without, is over. Does not wait.
+    fn end_turn(&self, _inventory: InventoryNumber) {}
+
     /// Makes everything durable and lets go of it. Nothing is written afterwards.
     fn close(&self) -> Result<(), StoreError>;
 }
+
+/// Whom to tell whether a turn has come: see [`Store::take_turn`].
+pub type ToldOfTurn = Box<dyn FnOnce(bool) + Send>;
 
 /// A small record of whoever embeds the engine (API keys, webhooks, settings) and its name.
 pub type Document = (String, Vec<u8>);

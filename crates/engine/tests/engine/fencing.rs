@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use boxoffice_core::booking::Status;
+use boxoffice_core::booking::{Booking, Status, Units};
 use boxoffice_engine::stepped::{Receipt, Step, SteppedEngine};
 use boxoffice_engine::store::{MemoryStore, Store};
 use boxoffice_engine::{Answer, Clock, Settings};
@@ -23,6 +23,13 @@ fn start_at(store: &Arc<MemoryStore>, clock: &Clock) -> SteppedEngine {
 
 fn answer(mut receipt: Receipt) -> Answer {
     receipt.try_recv().expect("an answer is there").unwrap()
+}
+
+fn seat_of(booking: &Booking) -> u16 {
+    match &booking.units {
+        Units::Event { seats, .. } => seats[0].seat.number,
+        Units::Slot { .. } | Units::Box { .. } => panic!("a hall has seats"),
+    }
 }
 
 #[test]
@@ -98,4 +105,80 @@ fn two_writers_that_end_the_same_hold_in_the_same_moment_do_not_book_what_they_r
     assert!(one.step(Step::Seal(0)).unwrap(), "sealed ahead");
     one.settle().unwrap();
     assert_eq!(booking_of(&answer(behind)).units.quantity(), 1);
+}
+
+/// Lets all writers take every kind of step in turn until nothing moves; how often one of them read the whole inventory.
+fn settle_together(writers: &mut [SteppedEngine]) -> usize {
+    let mut loads = 0;
+    loop {
+        let mut moved = false;
+        for step in [Step::Wake(0), Step::Seal(0), Step::Commit, Step::Load, Step::Turn] {
+            for writer in &mut *writers {
+                let did = writer.step(step).unwrap();
+                loads += usize::from(did && step == Step::Load);
+                moved |= did;
+            }
+        }
+        if !moved {
+            return loads;
+        }
+    }
+}
+
+#[test]
+fn writers_that_collided_take_turns_and_are_not_fenced_again() {
+    let store = Arc::new(MemoryStore::default());
+    let clock = Clock::manual(START);
+    let mut one = start_at(&store, &clock);
+    drop(one.submit("hall", create_hall("hall", 10, 20)));
+    one.settle().unwrap();
+    let hall = one.number("hall").unwrap();
+    let mut writers = vec![one, start_at(&store, &clock), start_at(&store, &clock)];
+    let mut made = 0;
+    for round in 0..10 {
+        let mut receipts = Vec::new();
+        for writer in &mut writers {
+            for _ in 0..4 {
+                made += 1;
+                receipts.push(writer.submit("hall", hold(nth(hall, made), 1)));
+            }
+        }
+        let loads = settle_together(&mut writers);
+        // Each has to be too late once before it knows.
+        assert!(round < 3 || loads == 0, "round {round}: read {loads} times");
+        for receipt in receipts {
+            assert_eq!(booking_of(&answer(receipt)).units.quantity(), 1);
+        }
+    }
+    // Nobody else has written for a while: no more turns.
+    clock.set(START.plus_seconds(60));
+    let alone = writers[0].submit("hall", hold(nth(hall, made + 1), 1));
+    assert!(writers[0].step(Step::Seal(0)).unwrap(), "it is decided at once");
+    writers[0].settle().unwrap();
+    answer(alone);
+    let loaded = boxoffice_engine::load::load(&*store, hall).unwrap().unwrap().inventory;
+    assert_eq!(loaded.sequence(), writers[0].view(hall).unwrap().sequence);
+}
+
+#[test]
+fn commands_that_wait_for_a_turn_are_decided_in_their_order() {
+    let store = Arc::new(MemoryStore::default());
+    let mut one = start(&store);
+    drop(one.submit("hall", create_hall("hall", 1, 9)));
+    one.settle().unwrap();
+    let hall = one.number("hall").unwrap();
+    let mut other = start(&store);
+    // The first is on its way, the second is decided behind it; another writer is faster.
+    let first = one.submit("hall", hold(nth(hall, 1), 1));
+    assert!(one.step(Step::Seal(0)).unwrap());
+    let second = one.submit("hall", hold(nth(hall, 2), 1));
+    drop(other.submit("hall", hold(nth(hall, 3), 1)));
+    other.settle().unwrap();
+    assert!(one.step(Step::Commit).unwrap());
+    assert!(one.step(Step::Load).unwrap());
+    let third = one.submit("hall", hold(nth(hall, 4), 1));
+    assert!(!one.step(Step::Seal(0)).unwrap(), "all wait for the turn");
+    one.settle().unwrap();
+    let seats = [first, second, third].map(|receipt| seat_of(&booking_of(&answer(receipt))));
+    assert_eq!(seats, [2, 3, 4]);
 }
