@@ -10,7 +10,7 @@
 //! | `mirror.rs` | the task that keeps it up to date beside an engine |
 //! | `rebuild.rs` | the whole mirror from the store, and the whole check |
 //! | `fan_out.rs` | nodes tell each other what has moved |
-//! | `redlock.rs` | locks that a majority of independent instances gives |
+//! | `redlock.rs`, `turns.rs` | locks that a majority of independent instances gives; turns made of them |
 //!
 //! Everything here may be late, lost or empty. The engine never waits for it.
 
@@ -23,6 +23,7 @@ mod mirror;
 mod picture;
 mod rebuild;
 mod redlock;
+mod turns;
 mod urls;
 mod write;
 
@@ -37,6 +38,7 @@ pub use instance::Instance;
 pub use mirror::{BEHIND, DRIFT};
 pub use rebuild::{Mirrored, RebuildError, check, rebuild};
 pub use redlock::{Lock, LockError, LockSettings, Redlock};
+pub use turns::RedlockTurns;
 pub use urls::{Instances, UrlsError};
 
 /// What runs beside an engine, until it is dropped.

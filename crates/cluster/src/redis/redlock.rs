@@ -137,7 +137,8 @@ impl Redlock {
         released >= self.majority()
     }
 
-    async fn attempt(&self, name: &str) -> Result<Lock, LockError> {
+    /// Asks for a lock once.
+    pub async fn attempt(&self, name: &str) -> Result<Lock, LockError> {
         let began = Instant::now();
         let token = format!("{:032x}", rand::random::<u128>());
         let mut set = cmd("SET");

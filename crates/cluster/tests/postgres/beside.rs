@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use boxoffice_cluster::redis::{Beside, Instances, Mirrored, check};
+use boxoffice_cluster::postgres::PostgresStore;
+use boxoffice_cluster::redis::{Beside, Instances, Mirrored, RedlockTurns, check};
 use boxoffice_engine::store::Store;
 use boxoffice_engine::{Clock, Engine, Settings};
 use boxoffice_services::Redis;
@@ -28,7 +29,10 @@ pub(crate) struct Node {
 
 impl Node {
     pub(crate) fn start(database: &Database, urls: &str, clock: &Clock) -> Node {
-        let store = database.shared_store();
+        let turns = instances(urls);
+        let store = PostgresStore::migrate(&database.url()).unwrap().0;
+        let store: Arc<dyn Store> =
+            Arc::new(store.with_turns(|own| Box::new(RedlockTurns::new(&turns, own))));
         let settings = Settings { shards: 2, ..Settings::default() };
         let engine = Engine::start(Arc::clone(&store), clock.clone(), &settings).unwrap();
         let beside = Beside::start(&instances(urls), &engine, Arc::clone(&store));

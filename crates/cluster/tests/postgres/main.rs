@@ -7,6 +7,7 @@ mod database;
 mod fan_out;
 mod mirror;
 mod nodes;
+mod redis_gone;
 mod redlock;
 mod scene;
 mod tables;

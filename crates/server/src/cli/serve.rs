@@ -108,7 +108,8 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
 async fn serve(options: &Options) -> Result<(), Failure> {
     let place = options.data.place()?;
     let instances = options.redis.instances()?;
-    let Started { engine, shared } = place.start(&options.engine_settings(), !options.no_migrate)?;
+    let Started { engine, shared } =
+        place.start(&options.engine_settings(), !options.no_migrate, options.redis.instances()?.as_ref())?;
     // Until the server ends.
     let _beside = match (instances, shared) {
         (Some(instances), Some(store)) => {
