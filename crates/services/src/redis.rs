@@ -1,6 +1,6 @@
 //! A Redis of our own.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::process::Command;
 use std::time::Duration;
@@ -77,6 +77,23 @@ impl Redis {
     /// Its URL.
     pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
+    }
+}
+
+impl Redis {
+    /// Sends one command, and gives the first line of what is answered.
+    pub fn ask(&self, words: &[&str]) -> Result<String> {
+        let ask = || {
+            let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
+            connection.set_read_timeout(Some(Duration::from_secs(5)))?;
+            let mut command = format!("*{}\r\n", words.len());
+            words.iter().for_each(|word| command.push_str(&format!("${}\r\n{word}\r\n", word.len())));
+            connection.write_all(command.as_bytes())?;
+            let mut answer = String::new();
+            BufReader::new(connection).read_line(&mut answer)?;
+            Ok(answer.trim_end().to_owned())
+        };
+        ask().map_err(Error::io("cannot ask Redis"))
     }
 }
 

@@ -202,3 +202,118 @@ fn bookings_commands(
     };
     bookings.chunks(at_once).map(command).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use boxoffice_core::command::{Action, Command};
+    use boxoffice_core::commands::{BestAvailable, Book, Cancel, Confirm, CreateEvent, SeatWish, Want};
+    use boxoffice_core::event::{SectionPlan, SubsectionPlan};
+    use boxoffice_core::ids::{BookingId, RedeemCode};
+    use boxoffice_core::inventory::Inventory;
+    use boxoffice_core::money::{Currency, Money};
+    use boxoffice_core::time::Timestamp;
+    use boxoffice_services::Redis;
+
+    use super::*;
+    use crate::redis::Instances;
+    use crate::redis::check::{self, Look};
+
+    const NAME: &str = "default/event:hall";
+    const BOOKING: BookingId = BookingId::from_bytes([7; 16]);
+
+    /// A hall after each of four batches: created, a seat held, sold, free again; and the booking as it was.
+    fn history() -> (Vec<StockView>, Vec<Arc<Booking>>) {
+        let subsections = vec![SubsectionPlan { number: 1, rows: 3, cols: 5, blocked: Vec::new() }];
+        let section = SectionPlan { name: "A".to_owned(), price: Money(1_000), subsections };
+        let create = CreateEvent::new("hall", "Hall", Currency(*b"TWD"), vec![section]);
+        let best = BestAvailable { quantity: 2, section: None, adjacent_required: false };
+        let want = Want::Event { seats: SeatWish::Best(best), areas: Vec::new() };
+        let confirm =
+            Confirm { booking: BOOKING, payment_reference: None, if_expired: None, free_only: false };
+        let actions = [
+            Action::CreateEvent(Box::new(create)),
+            Action::Book(Box::new(Book::new(BOOKING, "ann", want, RedeemCode::from_random(1)))),
+            Action::Confirm(confirm),
+            Action::Cancel(Cancel { booking: BOOKING, reason: None }),
+        ];
+        let mut hall = Inventory::default();
+        let (mut views, mut bookings) = (Vec::new(), Vec::new());
+        for (second, action) in (1..).zip(actions) {
+            boxoffice_core::apply(&mut hall, Timestamp(second * 1_000), &Command::of(action));
+            hall.end_batch().expect("it changed something");
+            views.push(StockView::new(&hall).expect("it was created"));
+            bookings.extend(hall.booking(BOOKING).cloned());
+        }
+        (views, bookings)
+    }
+
+    async fn shows(instance: &Instance, keys: &Keys, view: &StockView) -> bool {
+        check::stock(instance, keys, view).await.unwrap() == Look::Compared(0, None)
+    }
+
+    #[tokio::test]
+    async fn a_late_or_repeated_writer_changes_nothing_and_a_gap_is_noticed() {
+        let server = Redis::start(&[]).unwrap();
+        let instances = Instances::parse(&server.url()).unwrap();
+        let (redis, keys) = (instances.first(), Keys::of(NAME, false).unwrap());
+        let (views, _) = history();
+        let write = async |from: usize, to: usize| {
+            since(redis, &keys, NAME, &views[from], &views[to], &[]).await.unwrap()
+        };
+        let write_whole = async |at: usize| whole(redis, &keys, NAME, &views[at], &[]).await.unwrap();
+        // Nothing is there yet.
+        assert_eq!(write(0, 1).await, Written::Missing);
+        assert_eq!(sequences(redis, std::slice::from_ref(&keys)).await.unwrap(), [None]);
+        assert_eq!(write_whole(0).await, Written::Done);
+        assert_eq!(write(0, 1).await, Written::Done);
+        assert_eq!(write(0, 1).await, Written::Already);
+        // What is since an earlier view covers what is since a later one.
+        assert_eq!(write(0, 2).await, Written::Done);
+        assert!(shows(redis, &keys, &views[2]).await);
+        // Late.
+        for from_to in [(0, 1), (1, 2)] {
+            assert_eq!(write(from_to.0, from_to.1).await, Written::Already);
+        }
+        assert_eq!(write_whole(1).await, Written::Already);
+        assert!(shows(redis, &keys, &views[2]).await);
+        // The whole again, of the same sequence, repairs.
+        server.ask(&["SET", "seats_avail:hall:A-1", "99"]).unwrap();
+        assert!(!shows(redis, &keys, &views[2]).await);
+        assert_eq!(write_whole(2).await, Written::Done);
+        assert!(shows(redis, &keys, &views[2]).await);
+        // A mirror that was put back to an earlier state lacks what was between.
+        server.ask(&["SET", "event_sequence:hall", "1"]).unwrap();
+        assert_eq!(write(2, 3).await, Written::Missing);
+        assert_eq!(write_whole(3).await, Written::Done);
+        assert!(shows(redis, &keys, &views[3]).await);
+    }
+
+    #[tokio::test]
+    async fn a_booking_never_goes_back_to_an_earlier_version() {
+        let server = Redis::start(&[]).unwrap();
+        let instances = Instances::parse(&server.url()).unwrap();
+        let (redis, key) = (instances.first(), keys::booking(BOOKING));
+        let (views, bookings) = history();
+        let write = async |booking: usize, ended_too: bool| {
+            let commands = bookings_commands(redis, NAME, &views[3], &bookings[booking..=booking], ended_too);
+            redis.run(commands).await.unwrap();
+        };
+        let there = async |version: usize| {
+            let shown = check::bookings(redis, NAME, &views[3], &bookings[version..=version]).await.unwrap();
+            shown.is_none() && server.ask(&["EXISTS", &key]).unwrap() == ":1"
+        };
+        // One that has ended is not shown if it was not.
+        write(2, false).await;
+        assert_eq!(server.ask(&["EXISTS", &key]).unwrap(), ":0");
+        write(1, true).await;
+        assert!(there(1).await);
+        write(0, true).await;
+        assert!(there(1).await, "an earlier version came late");
+        assert_eq!(server.ask(&["PTTL", &key]).unwrap(), ":-1");
+        write(2, false).await;
+        assert!(there(2).await);
+        write(1, true).await;
+        assert!(there(2).await, "it has ended, and stays so");
+        assert_ne!(server.ask(&["PTTL", &key]).unwrap(), ":-1", "it goes by itself");
+    }
+}

@@ -6,6 +6,7 @@ mod databases;
 mod exports;
 mod keys;
 mod metrics;
+mod mirrors;
 mod process;
 mod rehearsing;
 mod serving;
