@@ -632,23 +632,24 @@ impl Shard {
     fn seal_part(&mut self, part: &mut Part) {
         let number = part.number;
         let live = self.live.get_mut(&number).expect("inventories with an open part stay in memory");
-        let due = live.inventory.next_deadlines();
-        let next_deadline = [due.hold, due.roll].into_iter().flatten().min();
-        let Some(sequence) = live.inventory.end_batch() else {
-            // What was refused must not be decided again when the log brings it again.
-            part.draft = part.positions().map(|_| Draft {
-                name: Arc::clone(&live.name),
-                sequence: live.inventory.sequence(),
-                next_deadline,
-                changes: Arc::default(),
-            });
+        let ended = live.inventory.end_batch();
+        // What was refused must not be decided again when the log brings it again: its position is kept.
+        if ended.is_none() && part.positions().is_none() {
             return;
-        };
-        let changes = std::mem::take(&mut live.changes);
-        live.last_changes = changes.len();
-        let changes = Arc::new(changes);
-        part.publication = Some(live.publication(sequence, Arc::clone(&changes)));
-        part.draft = Some(Draft { name: Arc::clone(&live.name), sequence, next_deadline, changes });
+        }
+        let sequence = ended.unwrap_or_else(|| live.inventory.sequence());
+        let changes = Arc::new(std::mem::take(&mut live.changes));
+        if ended.is_some() {
+            live.last_changes = changes.len();
+            part.publication = Some(live.publication(sequence, Arc::clone(&changes)));
+        }
+        let due = live.inventory.next_deadlines();
+        part.draft = Some(Draft {
+            name: Arc::clone(&live.name),
+            sequence,
+            next_deadline: [due.hold, due.roll].into_iter().flatten().min(),
+            changes,
+        });
         self.update_deadline(number);
     }
 
