@@ -638,7 +638,8 @@ impl Shard {
             return;
         }
         let sequence = ended.unwrap_or_else(|| live.inventory.sequence());
-        let changes = Arc::new(std::mem::take(&mut live.changes));
+        let changes = std::mem::take(&mut live.changes);
+        let changes = Arc::new(changes);
         if ended.is_some() {
             live.last_changes = changes.len();
             part.publication = Some(live.publication(sequence, Arc::clone(&changes)));
