@@ -21,6 +21,7 @@ use crate::inbox::{Inbox, Rejected};
 use crate::limits::{
     CATCH_UP_MAX, NAME_BYTES_MAX, QUEUE_COMMANDS_MAX, SEAL_AHEAD_COMMANDS_MIN, SNAPSHOT_JOURNAL_BYTES_MIN,
 };
+use crate::moved::Moved;
 use crate::published::{Entry, Published, Registry, State, route_of};
 use crate::routing::{Position, Routed, Router};
 use crate::shard::{Request, Shard, Target};
@@ -321,6 +322,11 @@ impl Engine {
         shown.collect()
     }
 
+    /// The stock of an inventory, if it is in memory; no use of it either.
+    pub fn view_in_memory(&self, inventory: InventoryNumber) -> Option<Arc<StockView>> {
+        Some(self.running.registry.of_number(inventory)?.published()?.stock())
+    }
+
     /// Where the inventories in memory stand, in the order they were created. Looking does not keep them there. What is
     /// not in memory has not changed since it was.
     pub fn standings_in_memory(&self) -> Vec<Standing> {
@@ -454,6 +460,32 @@ impl Engine {
         before: impl Fn(usize, &Booking) -> bool,
     ) -> Result<Vec<(usize, Arc<Booking>)>, SubmitError> {
         self.look(inventory, |state| state.bookings.before(count, before)).await
+    }
+
+    /// Of these bookings, those that an inventory has, as of its last commit.
+    pub async fn bookings_by_id(
+        &self,
+        inventory: InventoryNumber,
+        ids: &[BookingId],
+    ) -> Result<Vec<Arc<Booking>>, SubmitError> {
+        self.look(inventory, |state| ids.iter().filter_map(|&id| state.bookings.get(id).cloned()).collect())
+            .await
+    }
+
+    /// Tells from now on which inventories show something new, whoever committed it.
+    pub fn moved(&self) -> Moved {
+        self.running.registry.moved()
+    }
+
+    /// Takes a hint that another process has committed this sequence, so that an inventory in memory need not wait until the store
+    /// is asked the next time. What is not so does no harm: only the store is believed.
+    pub fn heard(&self, inventory: InventoryNumber, sequence: u64) {
+        let Some(entry) = self.running.registry.of_number(inventory) else { return };
+        if entry.published().is_some_and(|published| published.sequence() < sequence) {
+            let shards = &self.running.shared.shards;
+            // One that has ended need not know.
+            drop(shards[shard_of(entry.route, shards.len())].tell(News::Heard(inventory, sequence)));
+        }
     }
 
     /// Follows an inventory from a sequence on: the first batch will be the one after it.

@@ -32,7 +32,7 @@ use crate::limits::{
 };
 use crate::load::{Chain, LoadError, Loaded};
 use crate::part::{Draft, Fenced, LastHash, Part, Through};
-use crate::published::{Batch, Publication, Registry, State};
+use crate::published::{Batch, Committed, Publication, Registry, State};
 use crate::record::{Head, Record};
 use crate::routing::Position;
 use crate::snapshot::Written;
@@ -101,6 +101,8 @@ pub(crate) struct Behind {
     generation: u32,
     /// What it knows.
     pub(crate) chain: Chain,
+    /// The sequence that the store was known to have when this was asked for.
+    wanted: u64,
 }
 
 /// The batch that gathers.
@@ -180,15 +182,18 @@ impl Shard {
 
     /// The store has this head, by whomever.
     pub(crate) fn seen(&mut self, head: &Head) {
-        let number = head.inventory;
-        let Some(live) = self.live.get_mut(&number) else {
-            if !self.loading.contains_key(&number) {
-                self.watch(head);
-            }
-            return;
-        };
+        if self.live.contains_key(&head.inventory) {
+            self.heard(head.inventory, head.sequence);
+        } else if !self.loading.contains_key(&head.inventory) {
+            self.watch(head);
+        }
+    }
+
+    /// Somebody says that an inventory has a sequence. If it is in memory and behind that, it is to be caught up.
+    pub(crate) fn heard(&mut self, number: InventoryNumber, latest: u64) {
+        let Some(live) = self.live.get_mut(&number) else { return };
+        live.seen = live.seen.max(latest);
         // What is open or on its way will be fenced, if it has to be.
-        live.seen = live.seen.max(head.sequence);
         self.errands.catch_up.extend(live.behind(number));
     }
 
@@ -220,12 +225,17 @@ impl Shard {
         // Some may have come by another way meanwhile.
         let sequence = live.inventory.sequence();
         records.retain(|(record, _)| record.sequence > sequence);
-        let Some(entry) = self.registry.of_number(number).filter(|_| !records.is_empty()) else { return };
+        let Some(entry) = self.registry.of_number(number).filter(|_| !records.is_empty()) else {
+            if live.seen > behind.wanted {
+                self.errands.catch_up.extend(live.behind(number));
+            }
+            return;
+        };
         for (record, bytes) in records {
             live.inventory.replay(&record.changes);
             live.journal_bytes += bytes;
             *live.last_hash.lock() = record.hash;
-            entry.publish(live.publication(record.sequence, Arc::new(record.changes)));
+            entry.publish(live.publication(record.sequence, Arc::new(record.changes)), Committed::Elsewhere);
         }
         // More may have come while this was read.
         self.errands.catch_up.extend(live.behind(number));
@@ -747,7 +757,7 @@ impl Live {
         }
         self.catching_up = true;
         let chain = Chain { sequence, hash: *self.last_hash.lock() };
-        Some(Behind { number, generation: self.generation, chain })
+        Some(Behind { number, generation: self.generation, chain, wanted: self.seen })
     }
 
     /// What readers are shown of a batch that was just applied.

@@ -42,6 +42,8 @@ pub(crate) enum News {
     Loaded(InventoryNumber, Result<Option<Box<(Loaded, State)>>, LoadError>),
     /// The store has this head.
     Seen(Head),
+    /// Somebody says that an inventory has this sequence.
+    Heard(InventoryNumber, u64),
     /// What others wrote to an inventory was read.
     CaughtUp(Behind, Result<Vec<(Record, u64)>, LoadError>),
     /// A turn has come, or did not in time, and what others wrote before it was read.
@@ -239,6 +241,7 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
                     shard.loaded(now, number, result.map(|loaded| loaded.map(|loaded| *loaded)));
                 }
                 News::Seen(head) => shard.seen(&head),
+                News::Heard(number, sequence) => shard.heard(number, sequence),
                 News::CaughtUp(behind, records) => shard.caught_up(now, &behind, records),
                 News::TurnBegun(behind, is_ours, records) => {
                     shard.turn_begun(now, &behind, is_ours, records);

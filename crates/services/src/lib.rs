@@ -5,9 +5,11 @@ mod kafka;
 mod postgres;
 mod process;
 mod proxy;
+mod redis;
 
 pub use error::Error;
 pub use kafka::Kafka;
 pub use postgres::{Postgres, create_database};
 pub use process::{Server, directory, find};
 pub use proxy::Proxy;
+pub use redis::Redis;

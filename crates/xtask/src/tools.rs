@@ -23,6 +23,7 @@ const NEEDED: &[(&str, &[&str], &str)] = &[
     // A Kafka broker, which Maven fetches.
     ("java", &["-version"], "default-jre-headless"),
     ("mvn", &["-version"], "maven"),
+    ("redis-server", &["--version"], "redis-server"),
     // Schemathesis is installed into an environment of its own.
     ("python3", &["-c", "import ensurepip, venv"], "python3-venv"),
     // The web pages are tested in a real browser, one file after the other.

@@ -172,11 +172,13 @@ impl PostgresStore {
         }))
     }
 
-    /// The same with turns of another kind than advisory locks. All nodes must have the same kind.
+    /// The same with turns of another kind than advisory locks, which that kind may fall back to. All nodes must have the same
+    /// kind.
     #[must_use]
-    pub fn with_turns(mut self, kind: Box<dyn Turns>) -> PostgresStore {
+    pub fn with_turns(mut self, kind: impl FnOnce(Box<dyn Turns>) -> Box<dyn Turns>) -> PostgresStore {
         let inner = Arc::get_mut(&mut self.inner).expect("nobody else has it before it is used");
-        inner.turns = Arc::new(Held::new(kind));
+        let advisory = AdvisoryTurns::new(&inner.options);
+        inner.turns = Arc::new(Held::new(kind(Box::new(advisory))));
         self
     }
 

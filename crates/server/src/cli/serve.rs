@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use boxoffice_cluster::kafka::Kafka;
+use boxoffice_cluster::postgres::PostgresStore;
+use boxoffice_cluster::redis::Beside;
 use boxoffice_core::limits::KEY_KEEP_SECONDS_MAX;
 use boxoffice_engine::snapshot::Retention;
 use boxoffice_engine::{Engine, Settings};
@@ -18,6 +20,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::console::{Failure, LogFormat, log, say};
 use super::kafka::KafkaOptions;
+use super::redis::Redis;
 use super::store::Data;
 use crate::app::{App, AppSettings};
 use crate::changes;
@@ -37,6 +40,8 @@ pub(crate) struct Options {
     /// Do not bring the tables of the database up to date: `boxoffice migrate` does so.
     #[arg(long, env = "BOXOFFICE_NO_MIGRATE", value_parser = FalseyValueParser::new())]
     no_migrate: bool,
+    #[command(flatten)]
+    redis: Redis,
     #[command(flatten)]
     kafka: KafkaOptions,
     /// A TOML file with any of these options by name, such as `idle_after_seconds = 600`.
@@ -108,7 +113,22 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
 
 async fn serve(options: &Options) -> Result<(), Failure> {
     let place = options.data.place()?;
-    let started = place.start(&options.engine_settings(), !options.no_migrate)?;
+    let instances = options.redis.instances()?;
+    let started =
+        place.start(&options.engine_settings(), !options.no_migrate, options.redis.instances()?.as_ref())?;
+    // Until the server ends.
+    let _beside = match (instances, &started.database) {
+        (Some(instances), Some(store)) => {
+            tracing::info!("Redis is at {}", instances.first().place());
+            Some(Beside::start(&instances, &started.engine, Arc::<PostgresStore>::clone(store)))
+        }
+        (Some(_), None) => {
+            return Err(Failure::new(
+                "Redis is for servers that share a database: give one with --database-url, or leave out --redis-urls",
+            ));
+        }
+        (None, _) => None,
+    };
     let kafka = options.kafka.start(&started)?;
     let settings = options.app_settings();
     let loopback = settings.loopback;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use boxoffice_cluster::postgres::PostgresStore;
+use boxoffice_cluster::redis::{Instances, RedlockTurns};
 use boxoffice_engine::store::{EmbeddedStore, Store};
 use boxoffice_engine::{Clock, Engine, Settings};
 use clap::Args;
@@ -70,8 +71,14 @@ pub(super) struct Started {
 }
 
 impl Place {
-    /// Starts an engine on it. What does not exist is made, also the tables of a database if `migrate` says so.
-    pub(super) fn start(&self, settings: &Settings, migrate: bool) -> Result<Started, Failure> {
+    /// Starts an engine on it. What does not exist is made, also the tables of a database if `migrate` says so. Servers that share
+    /// a database take turns by `locks`, or by the database's own.
+    pub(super) fn start(
+        &self,
+        settings: &Settings,
+        migrate: bool,
+        locks: Option<&Instances>,
+    ) -> Result<Started, Failure> {
         match self {
             Place::Directory(directory) => {
                 Ok(Started { engine: Engine::open(directory, settings)?, database: None })
@@ -79,6 +86,10 @@ impl Place {
             Place::Database(url) => {
                 let store = if migrate { PostgresStore::migrate(url)?.0 } else { PostgresStore::open(url)? };
                 tracing::info!("the data is in the database {}", store.place());
+                let store = match locks {
+                    Some(locks) => store.with_turns(|own| Box::new(RedlockTurns::new(locks, own))),
+                    None => store,
+                };
                 let store = Arc::new(store);
                 let engine = Engine::start(Arc::<PostgresStore>::clone(&store), Clock::system(), settings)?;
                 Ok(Started { engine, database: Some(store) })

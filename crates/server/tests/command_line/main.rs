@@ -7,6 +7,7 @@ mod exports;
 mod kafka;
 mod keys;
 mod metrics;
+mod mirrors;
 mod process;
 mod rehearsing;
 mod serving;
