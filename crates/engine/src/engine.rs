@@ -14,6 +14,7 @@ use tokio::sync::{oneshot, watch};
 
 use crate::answer::{Answer, Asked, Group, SubmitError};
 use crate::archive::{self, ArchiveError, Contents};
+use crate::availability::Availability;
 use crate::clock::Clock;
 use crate::ids::{self, InventoryNumber, inventory_of};
 use crate::inbox::{Inbox, Rejected};
@@ -24,7 +25,7 @@ use crate::published::{Entry, Published, Registry, State, route_of};
 use crate::shard::{Request, Shard, Target};
 use crate::snapshot::Retention;
 use crate::stepped::{Assembled, assemble};
-use crate::store::{Document, EmbeddedStore, OpenError, Store, StoreError};
+use crate::store::{CommitError, Document, EmbeddedStore, OpenError, Store, StoreError};
 use crate::subscription::Subscription;
 use crate::threads::{self, News, Offer, Shared, StopReason, Threads};
 use crate::view::StockView;
@@ -121,6 +122,7 @@ impl Engine {
             clock,
             store,
             committer,
+            availability: Availability::default(),
             shards: (0..count).map(|_| Inbox::new(QUEUE_COMMANDS_MAX)).collect(),
             due: (0..count).map(|_| AtomicI64::new(i64::MAX)).collect(),
             sealed: Inbox::new(count),
@@ -157,6 +159,9 @@ impl Engine {
         if commands.is_empty() {
             return Vec::new();
         }
+        if let Err(error) = self.running.shared.availability.check() {
+            return vec![Err(error); commands.len()];
+        }
         let shards = &self.running.shared.shards;
         let commands = Arc::new(commands);
         let (group, receiver) = Group::new(Arc::clone(&commands));
@@ -188,7 +193,13 @@ impl Engine {
         }
         // Commands that are lost with their thread end the wait, because nobody else holds the group.
         drop(group);
-        receiver.await.unwrap_or_else(|_| vec![Err(SubmitError::OutcomeUnknown); commands.len()])
+        let unknown = || vec![Err(SubmitError::OutcomeUnknown); commands.len()];
+        self.running
+            .shared
+            .availability
+            .or_away(receiver)
+            .await
+            .map_or_else(unknown, |answers| answers.unwrap_or_else(|_| unknown()))
     }
 
     /// The number of an inventory.
@@ -253,14 +264,15 @@ impl Engine {
         {
             return Ok(Some((named, booking)));
         }
-        let found = self.running.shared.store.find_booking(id);
-        let found = found.map_err(|error| SubmitError::Damaged(Arc::from(error.to_string())))?;
+        self.running.shared.availability.check()?;
+        let found = self.running.shared.store.find_booking(id)?;
         let chosen = if self.is_shared() { found.or(inventory_of(id)) } else { found };
         let Some(number) = chosen.filter(|&number| self.entry(number).is_ok()) else { return Ok(None) };
-        if self.is_shared() {
-            self.catch_up(number).await?;
-        }
+        let is_certain = !self.is_shared() || self.catch_up(number).await?;
         let booking = self.look(number, |state| state.bookings.get(id).cloned()).await?;
+        if booking.is_none() && !is_certain {
+            return Err(SubmitError::unavailable());
+        }
         Ok(booking.map(|booking| (number, booking)))
     }
 
@@ -269,22 +281,24 @@ impl Engine {
         self.running.shared.store.is_shared()
     }
 
+    /// For how long the store has not answered, if it is away: what is shown is as of then, and commands are refused.
+    pub fn unavailable_for(&self) -> Option<Duration> {
+        self.running.shared.availability.away_for()
+    }
+
     /// See [`Store::leads`]. Reads the store.
     pub fn leads(&self) -> Result<bool, StoreError> {
         self.running.shared.store.leads()
     }
 
-    /// Waits until the view of an inventory shows everything that was committed before it was asked, by whomever; not for
-    /// long, because a view is shown at once if nobody can say.
-    async fn catch_up(&self, inventory: InventoryNumber) -> Result<(), SubmitError> {
-        let heads = self.running.shared.store.heads_of(&[inventory]);
-        let heads = heads.map_err(|error| SubmitError::Damaged(Arc::from(error.to_string())))?;
-        let Some(head) = heads.first() else { return Ok(()) };
+    /// Waits until the view of an inventory shows everything that was committed before it was asked, by whomever, and says
+    /// whether it does: not for long.
+    async fn catch_up(&self, inventory: InventoryNumber) -> Result<bool, SubmitError> {
+        let heads = self.running.shared.store.heads_of(&[inventory])?;
+        let Some(head) = heads.first() else { return Ok(true) };
         let mut sequence = self.published(inventory).await?.follow();
         let caught_up = sequence.wait_for(|&sequence| sequence >= head.sequence);
-        // Late is not wrong: the view says as of which sequence it is.
-        drop(tokio::time::timeout(CATCH_UP_MAX, caught_up).await);
-        Ok(())
+        Ok(tokio::time::timeout(CATCH_UP_MAX, caught_up).await.is_ok_and(|caught_up| caught_up.is_ok()))
     }
 
     /// A booking and the stock of its inventory, both as of the same commit.
@@ -352,38 +366,27 @@ impl Engine {
 
     /// The small records whose names begin with a prefix, in order of name. Reads the store.
     pub fn documents(&self, prefix: &str) -> Result<Vec<Document>, StoreError> {
+        if self.unavailable_for().is_some() {
+            return Err(StoreError::Unavailable("it has not for a while".to_owned()));
+        }
         self.running.shared.store.documents(prefix)
     }
 
     /// Makes small records durable, all or none; those without contents are removed. Blocks for as long as a commit takes.
     ///
     /// # Errors
-    /// If the store cannot be written: then the engine has stopped.
+    /// If the store cannot be written: then the engine has stopped, unless the store is only away.
     pub fn write_documents(&self, documents: &[(String, Option<Vec<u8>>)]) -> Result<(), SubmitError> {
-        let shared = &self.running.shared;
-        if shared.stopped.borrow().is_some() {
-            return Err(SubmitError::Stopped);
-        }
-        shared.store.write_documents(documents).map_err(|error| {
-            shared.stop_after(error);
-            SubmitError::OutcomeUnknown
-        })
+        self.write(|store| store.write_documents(documents))
     }
 
     /// Makes a small record durable unless there is one of that name, and says whether it did; for what several processes
     /// must agree on. Two that share a handle of this engine must not ask at the same time.
     ///
     /// # Errors
-    /// If the store cannot be written: then the engine has stopped.
+    /// If the store cannot be written: then the engine has stopped, unless the store is only away.
     pub fn create_document(&self, name: &str, contents: &[u8]) -> Result<bool, SubmitError> {
-        let shared = &self.running.shared;
-        if shared.stopped.borrow().is_some() {
-            return Err(SubmitError::Stopped);
-        }
-        shared.store.create_document(name, contents).map_err(|error| {
-            shared.stop_after(error);
-            SubmitError::OutcomeUnknown
-        })
+        self.write(|store| store.create_document(name, contents))
     }
 
     /// A new id for a booking of an inventory.
@@ -451,17 +454,35 @@ impl Engine {
         }
     }
 
+    fn write<T>(&self, write: impl FnOnce(&dyn Store) -> Result<T, CommitError>) -> Result<T, SubmitError> {
+        let shared = &self.running.shared;
+        if shared.stopped.borrow().is_some() {
+            return Err(SubmitError::Stopped);
+        }
+        shared.availability.check()?;
+        write(&*shared.store).map_err(|error| {
+            if !matches!(error, CommitError::Unavailable(_)) {
+                shared.stop_after(error);
+            }
+            SubmitError::OutcomeUnknown
+        })
+    }
+
     fn entry(&self, inventory: InventoryNumber) -> Result<Arc<Entry>, SubmitError> {
         self.running.registry.of_number(inventory).ok_or(SubmitError::NoSuchInventory)
     }
 
     async fn ask(&self, route: u64, target: Target, command: Command) -> Result<Answer, SubmitError> {
+        self.running.shared.availability.check()?;
         let (sender, receiver) = oneshot::channel();
         let command = Arc::new(command);
         let request = Request { target, asked: Asked::One(Arc::clone(&command), sender) };
         let shards = &self.running.shared.shards;
         match shards[shard_of(route, shards.len())].offer(Offer::Command(request)) {
-            Ok(()) => receiver.await.unwrap_or(Err(SubmitError::OutcomeUnknown)),
+            Ok(()) => {
+                let answer = self.running.shared.availability.or_away(receiver).await;
+                answer.and_then(Result::ok).unwrap_or(Err(SubmitError::OutcomeUnknown))
+            }
             Err(Rejected::Full(_)) => Err(SubmitError::overloaded()),
             Err(Rejected::Closed(_)) => Err(SubmitError::Stopped),
         }
@@ -488,9 +509,13 @@ impl Engine {
             if let Some(published) = entry.published() {
                 return Ok(published);
             }
+            self.running.shared.availability.check()?;
             let (sender, receiver) = oneshot::channel();
             match self.inbox(inventory)?.offer(Offer::Show(inventory, sender)) {
-                Ok(()) => receiver.await.unwrap_or(Err(SubmitError::Stopped))?,
+                Ok(()) => match self.running.shared.availability.or_away(receiver).await {
+                    Some(shown) => shown.unwrap_or(Err(SubmitError::Stopped))?,
+                    None => return Err(SubmitError::unavailable()),
+                },
                 Err(Rejected::Full(_)) => return Err(SubmitError::overloaded()),
                 Err(Rejected::Closed(_)) => return Err(SubmitError::Stopped),
             }
@@ -523,6 +548,7 @@ impl Running {
     }
 
     fn finish(&self) {
+        self.shared.store.hurry();
         self.threads.finish(&self.shared);
         self.shared.stopped.send_if_modified(|stopped| {
             let running = stopped.is_none();

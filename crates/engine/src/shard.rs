@@ -35,6 +35,7 @@ use crate::part::{Draft, Fenced, LastHash, Part, Through};
 use crate::published::{Batch, Publication, Registry, State};
 use crate::record::{Head, Record};
 use crate::snapshot::Written;
+use crate::store::StoreError;
 use crate::view::{StockView, Touched};
 use turns::Contended;
 
@@ -209,6 +210,11 @@ impl Shard {
         }
         let mut records = match result {
             Ok(records) => records,
+            Err(LoadError::Store(StoreError::Unavailable(_))) => {
+                live.catching_up = true;
+                self.errands.catch_up.push(*behind);
+                return;
+            }
             Err(error) => {
                 tracing::warn!(%number, %error, "cannot catch up; reading the inventory again");
                 self.live.remove(&number);
@@ -315,6 +321,7 @@ impl Shard {
                 None
             }
             Ok(None) => Some(SubmitError::NoSuchInventory),
+            Err(LoadError::Store(StoreError::Unavailable(_))) => Some(SubmitError::unavailable()),
             Err(error) => {
                 tracing::error!(%number, %error, "an inventory cannot be used");
                 Some(SubmitError::Damaged(Arc::from(error.to_string())))
@@ -328,8 +335,9 @@ impl Shard {
                 }
             }
             Some(error) => {
-                // It is not tried again by itself: somebody has to look at it.
-                self.deadlines.set(number, None);
+                // What is damaged is not tried again by itself: somebody has to look at it.
+                let is_away = matches!(error, SubmitError::Unavailable { .. });
+                self.deadlines.set(number, is_away.then_some(Timestamp(now.0.saturating_add(1_000))));
                 waiting.readers.into_iter().for_each(|reader| drop(reader.send(Err(error.clone()))));
                 waiting.requests.into_iter().for_each(|request| request.asked.answer(Err(error.clone())));
             }
@@ -569,7 +577,7 @@ impl Shard {
                     }
                     Err(error) => {
                         tracing::error!(%number, %error, "a booking id cannot be looked up");
-                        request.asked.answer(Err(SubmitError::Damaged(Arc::from(error.to_string()))));
+                        request.asked.answer(Err(error.into()));
                         return None;
                     }
                 }

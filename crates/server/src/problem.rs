@@ -187,6 +187,11 @@ impl From<SubmitError> for Problem {
                 "Too many commands are waiting. Nothing was done; try again.",
                 retry_after.as_secs().max(1),
             ),
+            SubmitError::Unavailable { retry_after } => Problem::unavailable(
+                "UNAVAILABLE",
+                "The database does not answer. Nothing was done; try again.",
+                retry_after.as_secs().max(1),
+            ),
             SubmitError::OutcomeUnknown => Problem::unavailable(
                 "OUTCOME_UNKNOWN",
                 "Nobody can say whether it was done. Send it again with the same Idempotency-Key.",
@@ -209,6 +214,6 @@ impl From<SubmitError> for Problem {
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Problem {
-        Problem::from(SubmitError::Damaged(error.to_string().into()))
+        Problem::from(SubmitError::from(error))
     }
 }

@@ -167,6 +167,7 @@ impl Log {
             }
             Err(
                 error @ (SubmitError::Overloaded { .. }
+                | SubmitError::Unavailable { .. }
                 | SubmitError::Stopped
                 | SubmitError::NoSuchInventory
                 | SubmitError::Damaged(_)),
