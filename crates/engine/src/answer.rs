@@ -10,7 +10,8 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::ids::InventoryNumber;
-use crate::limits::OVERLOADED_RETRY_AFTER;
+use crate::limits::{OVERLOADED_RETRY_AFTER, UNAVAILABLE_RETRY_AFTER};
+use crate::store::StoreError;
 
 /// The durable answer to a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,15 +35,16 @@ pub enum SubmitError {
         /// When it makes sense to try again.
         retry_after: Duration,
     },
-    /// Nobody can say whether the command was done. With the same idempotency key it can be sent again safely.
-    #[error("the outcome is unknown; send the command again with the same idempotency key")]
-    OutcomeUnknown,
-    /// What decides cannot be reached. The command was not taken.
-    #[error("what decides cannot be reached; try again in {} s", retry_after.as_secs())]
+    /// The store, or the log that commands go through, does not answer at the moment. The command was not taken, or the
+    /// question not answered.
+    #[error("the store or the log does not answer; try again in {} s", retry_after.as_secs())]
     Unavailable {
         /// When it makes sense to try again.
         retry_after: Duration,
     },
+    /// Nobody can say whether the command was done. With the same idempotency key it can be sent again safely.
+    #[error("the outcome is unknown; send the command again with the same idempotency key")]
+    OutcomeUnknown,
     /// The command came from the log before, and was decided then: see [`crate::Engine::submit_from_log`].
     #[error("the command was decided before")]
     AlreadyDecided,
@@ -60,6 +62,22 @@ pub enum SubmitError {
 impl SubmitError {
     pub(crate) fn overloaded() -> SubmitError {
         SubmitError::Overloaded { retry_after: OVERLOADED_RETRY_AFTER }
+    }
+
+    pub(crate) fn unavailable() -> SubmitError {
+        SubmitError::Unavailable { retry_after: UNAVAILABLE_RETRY_AFTER }
+    }
+}
+
+/// Why something that only reads has no answer.
+impl From<StoreError> for SubmitError {
+    fn from(error: StoreError) -> SubmitError {
+        match error {
+            StoreError::Unavailable(_) => SubmitError::unavailable(),
+            StoreError::Failed(_) | StoreError::Damaged { .. } | StoreError::Inconsistent(_) => {
+                SubmitError::Damaged(Arc::from(error.to_string()))
+            }
+        }
     }
 }
 

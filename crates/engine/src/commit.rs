@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
@@ -25,6 +25,8 @@ pub(crate) struct Committer {
     pub(crate) numbers: Arc<AtomicU32>,
     /// Locked by whoever commits: one at a time.
     pub(crate) standing: Mutex<Standing>,
+    /// When the commit that is under way began.
+    pub(crate) began: Mutex<Option<Instant>>,
 }
 
 /// What earlier commits showed.
@@ -55,6 +57,11 @@ pub(crate) struct Settled {
 }
 
 impl Committer {
+    /// For how long a commit has been under way.
+    pub(crate) fn committing_for(&self) -> Option<Duration> {
+        self.began.lock().map(|began| began.elapsed())
+    }
+
     /// Whether somebody is committing.
     pub(crate) fn is_busy(&self) -> bool {
         self.standing.is_locked()
@@ -115,6 +122,7 @@ impl Committer {
                 |part: &Part| part.write.is_none() && overtaken.get(&part.number) == Some(&part.generation);
             let (stopped, mut passed): (Vec<Part>, Vec<Part>) =
                 parts.into_iter().partition(|part| is_out_of_date(out_of_date, part) || is_overtaken(part));
+            measure::fenced(stopped.len());
             if stopped.iter().any(Part::is_creation) {
                 self.learn_all();
             }
@@ -170,8 +178,17 @@ impl Committer {
             return Ok(HashMap::new());
         }
         let numbers: Vec<InventoryNumber> = decided_on.keys().copied().collect();
-        let heads = self.store.heads_of(&numbers);
-        let heads = heads.map_err(|error: StoreError| CommitError::Failed(error.to_string()))?;
+        let heads = match self.store.heads_of(&numbers) {
+            Ok(heads) => heads,
+            // Nobody can say: all are decided again, or refused if that cannot be done either. Nothing was written.
+            Err(StoreError::Unavailable(_)) => {
+                return Ok(decided_on
+                    .iter()
+                    .map(|(number, (_, generation))| (*number, *generation))
+                    .collect());
+            }
+            Err(error) => return Err(error.into()),
+        };
         let moved = heads.iter().filter(|head| decided_on[&head.inventory].0 != head.hash);
         Ok(moved.map(|head| (head.inventory, decided_on[&head.inventory].1)).collect())
     }
@@ -186,14 +203,19 @@ impl Committer {
         if numbers.is_empty() {
             return Ok(HashMap::new());
         }
-        let positions = self.store.last_positions(&numbers);
-        let positions = positions.map_err(|error: StoreError| CommitError::Failed(error.to_string()))?;
-        Ok(positions.into_iter().collect())
+        match self.store.last_positions(&numbers) {
+            Ok(positions) => Ok(positions.into_iter().collect()),
+            // Nobody can say: all are decided again, and fenced again if they were before.
+            Err(StoreError::Unavailable(_)) => Ok(HashMap::new()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn write(&self, writes: &[&BatchWrite]) -> Result<Vec<InventoryNumber>, CommitError> {
         let began = Instant::now();
+        *self.began.lock() = Some(began);
         let fenced = self.store.commit(writes);
+        *self.began.lock() = None;
         measure::commit(began.elapsed());
         fenced
     }

@@ -15,6 +15,7 @@ use tokio::sync::{oneshot, watch};
 
 use crate::answer::{Answer, Asked, Group, SubmitError};
 use crate::archive::{self, ArchiveError, Contents};
+use crate::availability::Availability;
 use crate::clock::Clock;
 use crate::ids::{self, InventoryNumber, inventory_of};
 use crate::inbox::{Inbox, Rejected};
@@ -27,7 +28,7 @@ use crate::routing::{Position, Routed, Router};
 use crate::shard::{Request, Shard, Target};
 use crate::snapshot::Retention;
 use crate::stepped::{Assembled, assemble};
-use crate::store::{Document, EmbeddedStore, OpenError, Store, StoreError};
+use crate::store::{CommitError, Document, EmbeddedStore, OpenError, Store, StoreError};
 use crate::subscription::Subscription;
 use crate::threads::{self, News, Nudge, Offer, Shared, StopReason, Threads};
 use crate::view::StockView;
@@ -125,6 +126,7 @@ impl Engine {
             clock,
             store,
             committer,
+            availability: Availability::default(),
             shards: (0..count).map(|_| Inbox::new(QUEUE_COMMANDS_MAX)).collect(),
             due: (0..count).map(|_| AtomicI64::new(i64::MAX)).collect(),
             sealed: Inbox::new(count),
@@ -146,6 +148,7 @@ impl Engine {
         let Some(router) = self.running.router.get() else {
             return self.ask(entry.route, Target::Number(inventory), command).await;
         };
+        self.running.shared.availability.check()?;
         let name = Arc::clone(&entry.name);
         let mut answers = router.submit(vec![Routed { inventory, name, command }]).await;
         let answer = answers.pop().expect("each command has an answer")?;
@@ -173,6 +176,7 @@ impl Engine {
     /// If commands do not go through a log.
     pub async fn hand_over(&self, inventory: InventoryNumber, command: Command) -> Result<(), SubmitError> {
         let name = Arc::clone(&self.entry(inventory)?.name);
+        self.running.shared.availability.check()?;
         let router = self.running.router.get().expect("commands go through a log");
         router.hand_over(Routed { inventory, name, command }).await
     }
@@ -190,23 +194,32 @@ impl Engine {
         &self,
         commands: Vec<(InventoryNumber, Command)>,
     ) -> Vec<Result<Answer, SubmitError>> {
-        match self.running.router.get() {
-            Some(router) => self.submit_routed(&**router, commands).await,
-            None => self.decide_all(commands, &[]).await,
+        let (count, availability) = (commands.len(), &self.running.shared.availability);
+        if let Err(error) = availability.check() {
+            return vec![Err(error); count];
         }
+        if let Some(router) = self.running.router.get() {
+            return self.submit_routed(&**router, commands).await;
+        }
+        let answers = availability.or_away(self.decide_all(commands, &[])).await;
+        answers.unwrap_or_else(|| vec![Err(SubmitError::OutcomeUnknown); count])
     }
 
     /// Decides commands here that were taken from the log, those of one inventory in the order of their positions.
     ///
     /// Whoever takes them waits for all answers before the next ones: so none overtakes another, even if they have to be decided
-    /// again. One that was decided before, by whomever, is told [`SubmitError::AlreadyDecided`].
+    /// again, and however long the store is away. One that was decided before, by whomever, is told
+    /// [`SubmitError::AlreadyDecided`].
     pub async fn submit_from_log(
         &self,
         commands: Vec<(InventoryNumber, Command)>,
         positions: &[Position],
     ) -> Vec<Result<Answer, SubmitError>> {
         assert_eq!(commands.len(), positions.len(), "each command has a position");
-        self.decide_all(commands, positions).await
+        match self.running.shared.availability.check() {
+            Ok(()) => self.decide_all(commands, positions).await,
+            Err(error) => vec![Err(error); positions.len()],
+        }
     }
 
     /// Learns of inventories that other processes created, now instead of a moment later. Reads the store.
@@ -362,14 +375,15 @@ impl Engine {
         {
             return Ok(Some((named, booking)));
         }
-        let found = self.running.shared.store.find_booking(id);
-        let found = found.map_err(|error| SubmitError::Damaged(Arc::from(error.to_string())))?;
+        self.running.shared.availability.check()?;
+        let found = self.running.shared.store.find_booking(id)?;
         let chosen = if self.is_shared() { found.or(inventory_of(id)) } else { found };
         let Some(number) = chosen.filter(|&number| self.entry(number).is_ok()) else { return Ok(None) };
-        if self.is_shared() {
-            self.catch_up(number).await?;
-        }
+        let is_certain = !self.is_shared() || self.catch_up(number).await?;
         let booking = self.look(number, |state| state.bookings.get(id).cloned()).await?;
+        if booking.is_none() && !is_certain {
+            return Err(SubmitError::unavailable());
+        }
         Ok(booking.map(|booking| (number, booking)))
     }
 
@@ -378,22 +392,24 @@ impl Engine {
         self.running.shared.store.is_shared()
     }
 
+    /// For how long the store has not answered, if it is away: what is shown is as of then, and commands are refused.
+    pub fn unavailable_for(&self) -> Option<Duration> {
+        self.running.shared.availability.away_for()
+    }
+
     /// See [`Store::leads`]. Reads the store.
     pub fn leads(&self) -> Result<bool, StoreError> {
         self.running.shared.store.leads()
     }
 
-    /// Waits until the view of an inventory shows everything that was committed before it was asked, by whomever; not for
-    /// long, because a view is shown at once if nobody can say.
-    async fn catch_up(&self, inventory: InventoryNumber) -> Result<(), SubmitError> {
-        let heads = self.running.shared.store.heads_of(&[inventory]);
-        let heads = heads.map_err(|error| SubmitError::Damaged(Arc::from(error.to_string())))?;
-        let Some(head) = heads.first() else { return Ok(()) };
+    /// Waits until the view of an inventory shows everything that was committed before it was asked, by whomever, and says
+    /// whether it does: not for long.
+    async fn catch_up(&self, inventory: InventoryNumber) -> Result<bool, SubmitError> {
+        let heads = self.running.shared.store.heads_of(&[inventory])?;
+        let Some(head) = heads.first() else { return Ok(true) };
         let mut sequence = self.published(inventory).await?.follow();
         let caught_up = sequence.wait_for(|&sequence| sequence >= head.sequence);
-        // Late is not wrong: the view says as of which sequence it is.
-        drop(tokio::time::timeout(CATCH_UP_MAX, caught_up).await);
-        Ok(())
+        Ok(tokio::time::timeout(CATCH_UP_MAX, caught_up).await.is_ok_and(|caught_up| caught_up.is_ok()))
     }
 
     /// Waits until what is read here shows a commit that another process made: whoever was answered reads it next. Not for
@@ -500,38 +516,27 @@ impl Engine {
 
     /// The small records whose names begin with a prefix, in order of name. Reads the store.
     pub fn documents(&self, prefix: &str) -> Result<Vec<Document>, StoreError> {
+        if self.unavailable_for().is_some() {
+            return Err(StoreError::Unavailable("it has not for a while".to_owned()));
+        }
         self.running.shared.store.documents(prefix)
     }
 
     /// Makes small records durable, all or none; those without contents are removed. Blocks for as long as a commit takes.
     ///
     /// # Errors
-    /// If the store cannot be written: then the engine has stopped.
+    /// If the store cannot be written: then the engine has stopped, unless the store is only away.
     pub fn write_documents(&self, documents: &[(String, Option<Vec<u8>>)]) -> Result<(), SubmitError> {
-        let shared = &self.running.shared;
-        if shared.stopped.borrow().is_some() {
-            return Err(SubmitError::Stopped);
-        }
-        shared.store.write_documents(documents).map_err(|error| {
-            shared.stop_after(error);
-            SubmitError::OutcomeUnknown
-        })
+        self.write(|store| store.write_documents(documents))
     }
 
     /// Makes a small record durable unless there is one of that name, and says whether it did; for what several processes
     /// must agree on. Two that share a handle of this engine must not ask at the same time.
     ///
     /// # Errors
-    /// If the store cannot be written: then the engine has stopped.
+    /// If the store cannot be written: then the engine has stopped, unless the store is only away.
     pub fn create_document(&self, name: &str, contents: &[u8]) -> Result<bool, SubmitError> {
-        let shared = &self.running.shared;
-        if shared.stopped.borrow().is_some() {
-            return Err(SubmitError::Stopped);
-        }
-        shared.store.create_document(name, contents).map_err(|error| {
-            shared.stop_after(error);
-            SubmitError::OutcomeUnknown
-        })
+        self.write(|store| store.create_document(name, contents))
     }
 
     /// A new id for a booking of an inventory.
@@ -599,17 +604,35 @@ impl Engine {
         }
     }
 
+    fn write<T>(&self, write: impl FnOnce(&dyn Store) -> Result<T, CommitError>) -> Result<T, SubmitError> {
+        let shared = &self.running.shared;
+        if shared.stopped.borrow().is_some() {
+            return Err(SubmitError::Stopped);
+        }
+        shared.availability.check()?;
+        write(&*shared.store).map_err(|error| {
+            if !matches!(error, CommitError::Unavailable(_)) {
+                shared.stop_after(error);
+            }
+            SubmitError::OutcomeUnknown
+        })
+    }
+
     fn entry(&self, inventory: InventoryNumber) -> Result<Arc<Entry>, SubmitError> {
         self.running.registry.of_number(inventory).ok_or(SubmitError::NoSuchInventory)
     }
 
     async fn ask(&self, route: u64, target: Target, command: Command) -> Result<Answer, SubmitError> {
+        self.running.shared.availability.check()?;
         let (sender, receiver) = oneshot::channel();
         let command = Arc::new(command);
         let request = Request { target, asked: Asked::One(Arc::clone(&command), sender), position: None };
         let shards = &self.running.shared.shards;
         match shards[shard_of(route, shards.len())].offer(Offer::Command(request)) {
-            Ok(()) => receiver.await.unwrap_or(Err(SubmitError::OutcomeUnknown)),
+            Ok(()) => {
+                let answer = self.running.shared.availability.or_away(receiver).await;
+                answer.and_then(Result::ok).unwrap_or(Err(SubmitError::OutcomeUnknown))
+            }
             Err(Rejected::Full(_)) => Err(SubmitError::overloaded()),
             Err(Rejected::Closed(_)) => Err(SubmitError::Stopped),
         }
@@ -636,9 +659,13 @@ impl Engine {
             if let Some(published) = entry.published() {
                 return Ok(published);
             }
+            self.running.shared.availability.check()?;
             let (sender, receiver) = oneshot::channel();
             match self.inbox(inventory)?.offer(Offer::Show(inventory, sender)) {
-                Ok(()) => receiver.await.unwrap_or(Err(SubmitError::Stopped))?,
+                Ok(()) => match self.running.shared.availability.or_away(receiver).await {
+                    Some(shown) => shown.unwrap_or(Err(SubmitError::Stopped))?,
+                    None => return Err(SubmitError::unavailable()),
+                },
                 Err(Rejected::Full(_)) => return Err(SubmitError::overloaded()),
                 Err(Rejected::Closed(_)) => return Err(SubmitError::Stopped),
             }
@@ -671,6 +698,7 @@ impl Running {
     }
 
     fn finish(&self) {
+        self.shared.store.hurry();
         self.threads.finish(&self.shared);
         self.shared.stopped.send_if_modified(|stopped| {
             let running = stopped.is_none();

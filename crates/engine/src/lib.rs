@@ -13,6 +13,7 @@
 
 pub mod answer;
 pub mod archive;
+mod availability;
 mod chosen_ids;
 pub mod clock;
 mod commit;

@@ -14,6 +14,12 @@ pub const SEAL_AHEAD_COMMANDS_MIN: usize = 1_024;
 pub const LOOK_AHEAD_COMMANDS: usize = 16;
 /// Commands that wake a shard while its last batch is being made durable. Deciding so many takes a small part of a commit.
 pub const GATHERED_COMMANDS: usize = 64;
+/// A store that others share and that answers nothing for so long is away: commands are refused until it is back.
+pub const STORE_ANSWER_MAX: Duration = Duration::from_secs(2);
+/// So is one that takes longer than this for a commit, whatever else it answers: nobody should wait for it longer.
+pub const COMMIT_ANSWER_MAX: Duration = Duration::from_secs(5);
+/// What whoever asks while the store is away is asked to wait before the next try.
+pub const UNAVAILABLE_RETRY_AFTER: Duration = Duration::from_secs(2);
 /// What whoever met a full queue is asked to wait before the next try.
 pub const OVERLOADED_RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Commands that wait for one inventory while it is read from the store.

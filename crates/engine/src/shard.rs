@@ -36,6 +36,7 @@ use crate::published::{Batch, Committed, Publication, Registry, State};
 use crate::record::{Head, Record};
 use crate::routing::Position;
 use crate::snapshot::Written;
+use crate::store::StoreError;
 use crate::view::{StockView, Touched};
 use turns::Contended;
 
@@ -215,6 +216,11 @@ impl Shard {
         }
         let mut records = match result {
             Ok(records) => records,
+            Err(LoadError::Store(StoreError::Unavailable(_))) => {
+                live.catching_up = true;
+                self.errands.catch_up.push(*behind);
+                return;
+            }
             Err(error) => {
                 tracing::warn!(%number, %error, "cannot catch up; reading the inventory again");
                 self.live.remove(&number);
@@ -328,6 +334,7 @@ impl Shard {
                 None
             }
             Ok(None) => Some(SubmitError::NoSuchInventory),
+            Err(LoadError::Store(StoreError::Unavailable(_))) => Some(SubmitError::unavailable()),
             Err(error) => {
                 tracing::error!(%number, %error, "an inventory cannot be used");
                 Some(SubmitError::Damaged(Arc::from(error.to_string())))
@@ -341,8 +348,9 @@ impl Shard {
                 }
             }
             Some(error) => {
-                // It is not tried again by itself: somebody has to look at it.
-                self.deadlines.set(number, None);
+                // What is damaged is not tried again by itself: somebody has to look at it.
+                let is_away = matches!(error, SubmitError::Unavailable { .. });
+                self.deadlines.set(number, is_away.then_some(Timestamp(now.0.saturating_add(1_000))));
                 waiting.readers.into_iter().for_each(|reader| drop(reader.send(Err(error.clone()))));
                 waiting.requests.into_iter().for_each(|request| request.asked.answer(Err(error.clone())));
             }
@@ -584,7 +592,7 @@ impl Shard {
                     }
                     Err(error) => {
                         tracing::error!(%number, %error, "a booking id cannot be looked up");
-                        request.asked.answer(Err(SubmitError::Damaged(Arc::from(error.to_string()))));
+                        request.asked.answer(Err(error.into()));
                         return None;
                     }
                 }
@@ -642,23 +650,25 @@ impl Shard {
     fn seal_part(&mut self, part: &mut Part) {
         let number = part.number;
         let live = self.live.get_mut(&number).expect("inventories with an open part stay in memory");
-        let due = live.inventory.next_deadlines();
-        let next_deadline = [due.hold, due.roll].into_iter().flatten().min();
-        let Some(sequence) = live.inventory.end_batch() else {
-            // What was refused must not be decided again when the log brings it again.
-            part.draft = part.positions().map(|_| Draft {
-                name: Arc::clone(&live.name),
-                sequence: live.inventory.sequence(),
-                next_deadline,
-                changes: Arc::default(),
-            });
+        let ended = live.inventory.end_batch();
+        // What was refused must not be decided again when the log brings it again: its position is kept.
+        if ended.is_none() && part.positions().is_none() {
             return;
-        };
+        }
+        let sequence = ended.unwrap_or_else(|| live.inventory.sequence());
         let changes = std::mem::take(&mut live.changes);
-        live.last_changes = changes.len();
         let changes = Arc::new(changes);
-        part.publication = Some(live.publication(sequence, Arc::clone(&changes)));
-        part.draft = Some(Draft { name: Arc::clone(&live.name), sequence, next_deadline, changes });
+        if ended.is_some() {
+            live.last_changes = changes.len();
+            part.publication = Some(live.publication(sequence, Arc::clone(&changes)));
+        }
+        let due = live.inventory.next_deadlines();
+        part.draft = Some(Draft {
+            name: Arc::clone(&live.name),
+            sequence,
+            next_deadline: [due.hold, due.roll].into_iter().flatten().min(),
+            changes,
+        });
         self.update_deadline(number);
     }
 

@@ -57,6 +57,7 @@ pub(crate) fn assemble(store: &Arc<dyn Store>, settings: &Settings) -> Result<As
         chosen_ids,
         numbers,
         standing: Mutex::default(),
+        began: Mutex::default(),
     };
     Ok(Assembled { registry, shards, committer })
 }
@@ -171,7 +172,7 @@ impl SteppedEngine {
             }
             Step::Follow => {
                 let changed = self.store.changed_heads(self.followed);
-                let (heads, next) = changed.map_err(|error| CommitError::Failed(error.to_string()))?;
+                let (heads, next) = changed.map_err(CommitError::from)?;
                 self.followed = next;
                 for head in &heads {
                     self.committer.learn(head);

@@ -11,6 +11,7 @@ use parking_lot::{Condvar, Mutex};
 use tokio::sync::{oneshot, watch};
 
 use crate::answer::SubmitError;
+use crate::availability::Availability;
 use crate::clock::Clock;
 use crate::commit::{Committer, Sealed, Settled};
 use crate::engine::shard_of;
@@ -96,6 +97,7 @@ pub(crate) struct Shared {
     pub(crate) clock: Clock,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) committer: Committer,
+    pub(crate) availability: Availability,
     pub(crate) shards: Vec<Inbox<Offer, News>>,
     /// For each shard, when something is due in it, or was and has not been done.
     pub(crate) due: Vec<AtomicI64>,
@@ -162,7 +164,9 @@ impl Shared {
     pub(crate) fn stop_after(&self, error: CommitError) {
         self.stop(match error {
             CommitError::Full(message) => StopReason::DiskFull(message),
-            CommitError::Failed(message) => StopReason::StoreFailed(message),
+            CommitError::Failed(message) | CommitError::Unavailable(message) => {
+                StopReason::StoreFailed(message)
+            }
         });
     }
 }
@@ -390,15 +394,17 @@ pub(crate) fn run_catcher(shared: &Shared) {
     }
 }
 
-/// Tells the shards what other processes wrote to the store.
+/// Tells the shards what other processes wrote to the store, and everybody whether it answers.
 pub(crate) fn run_follower(shared: &Shared) {
     let _guard = Guard { shared, name: "follower", end: end_helper, index: 0 };
     let mut since = 0;
     let mut told: HashMap<InventoryNumber, Hash> = HashMap::new();
+    let mut answered = Instant::now();
     // Closed as soon as anybody wants the engine to stop.
     while !shared.snapshots.is_closed() {
         match shared.store.changed_heads(since) {
             Ok((heads, next)) => {
+                answered = Instant::now();
                 since = next;
                 let known = std::mem::take(&mut told);
                 for head in heads {
@@ -413,6 +419,7 @@ pub(crate) fn run_follower(shared: &Shared) {
             }
             Err(error) => tracing::warn!(%error, "what others wrote is not known"),
         }
+        shared.availability.note(answered, shared.committer.committing_for());
         shared.nudge.sleep();
     }
 }
@@ -426,6 +433,10 @@ pub(crate) fn run_snapshotter(shared: &Shared) {
         }
         let written = match snapshot::write(&*shared.store, number, shared.retention) {
             Ok(written) => written,
+            Err(SnapshotError::Commit(CommitError::Unavailable(problem))) => {
+                tracing::warn!(%number, problem, "no snapshot can be written now");
+                None
+            }
             Err(SnapshotError::Commit(error)) => return shared.stop_after(error),
             Err(SnapshotError::Load(error)) => {
                 tracing::error!(%number, %error, "no snapshot can be made");

@@ -189,7 +189,7 @@ fn find_or_make(engine: &Engine, wanted: &[NewKey]) -> Result<HashMap<String, Cu
 
 fn find(engine: &Engine, document: &str) -> Result<Option<CustomerKey>, SubmitError> {
     let damaged = |problem: String| SubmitError::Damaged(problem.into());
-    let found = engine.documents(document).map_err(|error| damaged(error.to_string()))?;
+    let found = engine.documents(document)?;
     let Some((_, contents)) = found.into_iter().next() else { return Ok(None) };
     contents.try_into().map(Some).map_err(|_| damaged(format!("the document {document:?}")))
 }

@@ -31,6 +31,7 @@ mod router;
 mod routes;
 mod rules;
 mod secret;
+mod stale;
 mod stream;
 mod submit;
 mod time;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::http::{Method, StatusCode};
 use boxoffice_cluster::kafka::measure as kafka;
 use boxoffice_core::seats::Counts;
-use boxoffice_engine::measure::{BATCH_COMMANDS, COMMIT_SECONDS};
+use boxoffice_engine::measure::{BATCH_COMMANDS, COMMIT_SECONDS, FENCED_BATCHES};
 use boxoffice_engine::view::{KindView, StockView};
 use metrics::{
     Counter, Histogram, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
@@ -34,6 +34,7 @@ const UNITS: &str = "boxoffice_inventory_units";
 const LIVE_HOLDS: &str = "boxoffice_live_holds";
 const EXPIRY_LAG: &str = "boxoffice_expiry_lag_seconds";
 const SSE_CLIENTS: &str = "boxoffice_sse_clients";
+const STORE_AVAILABLE: &str = "boxoffice_store_available";
 const WEBHOOK_BACKLOG: &str = "boxoffice_webhook_backlog";
 
 /// The codes that say something about the server and not about a request.
@@ -67,6 +68,7 @@ impl Measures {
         gauge!(QUEUE).set(app.engine.waiting() as f64);
         gauge!(QUEUE_MAX).set(app.engine.waiting_max() as f64);
         gauge!(EXPIRY_LAG).set(app.engine.expiry_lag().as_secs_f64());
+        gauge!(STORE_AVAILABLE).set(if app.engine.unavailable_for().is_none() { 1.0 } else { 0.0 });
         let views = app.engine.views_in_memory();
         gauge!(IN_MEMORY).set(views.len() as f64);
         gauge!(LIVE_HOLDS).set(views.iter().map(|(_, stock)| stock.live_holds).sum::<usize>() as f64);
@@ -86,6 +88,7 @@ fn describe() {
     describe_counter!(CONNECTIONS_REFUSED, "Connections that were turned away because too many were open.");
     describe_histogram!(COMMIT_SECONDS, "How long the store took to make a commit durable.");
     describe_histogram!(BATCH_COMMANDS, "How many commands shared one batch of a shard.");
+    describe_counter!(FENCED_BATCHES, "Batches that were decided again because another server was first.");
     describe_gauge!(QUEUE, "Commands that wait for a shard.");
     describe_gauge!(QUEUE_MAX, "Commands that may wait before callers are told to come back.");
     describe_gauge!(IN_MEMORY, "Inventories in memory.");
@@ -97,6 +100,7 @@ fn describe() {
     describe_gauge!(kafka::LAG, "Commands in the partitions of this server that it has not decided.");
     describe_counter!(kafka::REDELIVERED, "Commands that Kafka delivered again and that had been decided.");
     describe_counter!(kafka::DEAD_LETTERS, "Commands that were put aside because they cannot be decided.");
+    describe_gauge!(STORE_AVAILABLE, "Whether the store answers (1) or is away (0).");
     describe_gauge!(WEBHOOK_BACKLOG, "Webhook messages that wait to be delivered.");
 }
 
@@ -107,7 +111,10 @@ fn begin_at_zero() {
     counter!(CONNECTIONS_REFUSED).increment(0);
     [kafka::REDELIVERED, kafka::DEAD_LETTERS].into_iter().for_each(|name| counter!(name).increment(0));
     [kafka::AVAILABLE, kafka::LAG].into_iter().for_each(|name| gauge!(name).increment(0.0));
-    for name in [QUEUE, QUEUE_MAX, IN_MEMORY, LIVE_HOLDS, EXPIRY_LAG, SSE_CLIENTS, WEBHOOK_BACKLOG] {
+    counter!(FENCED_BATCHES).increment(0);
+    for name in
+        [QUEUE, QUEUE_MAX, IN_MEMORY, LIVE_HOLDS, EXPIRY_LAG, SSE_CLIENTS, STORE_AVAILABLE, WEBHOOK_BACKLOG]
+    {
         gauge!(name).increment(0.0);
     }
     // Registered is enough for a histogram to be shown.

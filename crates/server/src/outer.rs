@@ -1,18 +1,21 @@
 //! Around every request: its id, its log line if it failed, and the body of its error.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::Instant;
 
 use axum::body::Body;
-use axum::extract::{MatchedPath, Request};
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 
+use crate::app::App;
 use crate::cross_origin;
 use crate::limits::REQUEST_ID_CHARACTERS_MAX;
 use crate::problem::Problem;
+use crate::stale;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 pub(crate) const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
@@ -22,7 +25,7 @@ pub(crate) const REPLAYED: HeaderName = HeaderName::from_static("idempotent-repl
 pub(crate) struct RequestId(pub(crate) String);
 
 /// The one layer around all routes.
-pub(crate) async fn outer(mut request: Request, next: Next) -> Response {
+pub(crate) async fn outer(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     if let Some(response) = cross_origin::preflight(&request) {
         return response;
@@ -34,7 +37,8 @@ pub(crate) async fn outer(mut request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>().cloned();
     let route = route.as_ref().map_or("unknown", MatchedPath::as_str);
     let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
-    let response = answered.unwrap_or_else(|_| broken().into_response());
+    let mut response = answered.unwrap_or_else(|_| broken().into_response());
+    stale::mark(&method, route, app.engine.unavailable_for(), &mut response);
     finish(response, &Around { id: &id, method: &method, route, started, from_elsewhere })
 }
 

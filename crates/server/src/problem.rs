@@ -189,7 +189,7 @@ impl From<SubmitError> for Problem {
             ),
             SubmitError::Unavailable { retry_after } => Problem::unavailable(
                 "UNAVAILABLE",
-                "What decides cannot be reached. Nothing was done; try again.",
+                "The database, or Kafka, does not answer. Nothing was done; try again.",
                 retry_after.as_secs().max(1),
             ),
             // A command of the log has nobody who waits for this; whoever were to would know as little.
@@ -215,6 +215,6 @@ impl From<SubmitError> for Problem {
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Problem {
-        Problem::from(SubmitError::Damaged(error.to_string().into()))
+        Problem::from(SubmitError::from(error))
     }
 }

@@ -72,7 +72,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/audit", get(audit::audit))
         .fallback(route_not_found)
         .method_not_allowed_fallback(method_not_allowed)
-        .layer(axum::middleware::from_fn(outer))
+        .layer(axum::middleware::from_fn_with_state(Arc::clone(&app), outer))
         .with_state(app)
 }
 

@@ -62,7 +62,17 @@ impl Postgres {
 
     /// Ends the server at once, as a crash would, and starts it again on what it left.
     pub fn restart(&mut self) -> Result<()> {
+        self.stop();
+        self.start_again()
+    }
+
+    /// Ends the server at once, as a crash would.
+    pub fn stop(&mut self) {
         self.server = None;
+    }
+
+    /// Starts a server that was ended on what it left.
+    pub fn start_again(&mut self) -> Result<()> {
         self.run()
     }
 

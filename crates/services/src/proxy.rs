@@ -49,7 +49,7 @@ const CUTS: [Cut; 8] = [
     Cut::Before(3),
 ];
 /// Of so many transactions that reach the proxy, one is cut off.
-const ONE_IN: u32 = 3;
+const ONE_IN: u32 = 2;
 
 impl Proxy {
     /// Listens on a free port for connections to the server whose socket is in a directory.
@@ -84,7 +84,7 @@ impl Proxy {
         format!("postgres://{user}@127.0.0.1:{}/{database}?sslmode=disable", self.port)
     }
 
-    /// From now on every third transaction is cut off somewhere, or none.
+    /// From now on every second transaction is cut off somewhere, or none.
     pub fn cut(&self, cutting: bool) {
         self.state.cutting.store(cutting, Ordering::Relaxed);
     }

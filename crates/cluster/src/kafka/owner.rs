@@ -151,8 +151,13 @@ impl Owner {
         let positions: Vec<Position> = open.iter().map(|open| open.position).collect();
         let commands = open.iter().map(|open| (open.inventory, open.command.clone())).collect();
         let answers = wait(self.engine.submit_from_log(commands, &positions));
+        // What stands before something that was decided has had its chance.
+        let decided = open.iter().zip(&answers).filter(|(_, answer)| answer.is_ok());
+        let decided: BTreeMap<InventoryNumber, Position> =
+            decided.map(|(open, _)| (open.inventory, open.position)).collect();
         let mut again = Vec::new();
         for (open, answer) in open.into_iter().zip(answers) {
+            let is_passed = decided.get(&open.inventory).is_some_and(|last| open.position < *last);
             let not_done = match answer {
                 Ok(answer) => {
                     self.reply(open.reply_to, Ok(answer));
@@ -163,9 +168,12 @@ impl Owner {
                     measure::redelivered();
                     continue;
                 }
-                Err(SubmitError::Overloaded { .. } | SubmitError::Unavailable { .. }) => {
+                Err(SubmitError::Overloaded { .. } | SubmitError::Unavailable { .. }) if !is_passed => {
                     again.push(open);
                     continue;
+                }
+                Err(error @ (SubmitError::Overloaded { .. } | SubmitError::Unavailable { .. })) => {
+                    NotDone::Damaged(error.to_string())
                 }
                 Err(SubmitError::NoSuchInventory) => NotDone::NoSuchInventory,
                 Err(SubmitError::Damaged(problem)) => NotDone::Damaged(problem.to_string()),

@@ -6,6 +6,7 @@
 //! what it left is in the journal: its record with its hash, or not.
 
 use std::collections::BTreeMap;
+use std::pin::pin;
 use std::time::Duration;
 
 use boxoffice_core::change::Change;
@@ -15,11 +16,11 @@ use boxoffice_engine::routing::Span;
 use boxoffice_engine::store::{BatchWrite, CommitError};
 use sqlx::postgres::PgConnection;
 use sqlx::{ConnectOptions, Row, query, raw_sql};
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 use super::rows::Number;
 use super::tables::{self, TablesError};
-use super::{Inner, OUTAGE_MAX, RETRY_AFTER, failed, is_full, is_passing};
+use super::{Inner, RETRY_AFTER, failed, is_full, is_passing};
 
 /// How long one attempt may take: longer than the server's own limits, for servers that do not answer at all.
 const ATTEMPT_MAX: Duration = Duration::from_secs(12);
@@ -64,24 +65,37 @@ impl Inner {
     /// See [`boxoffice_engine::store::Store::commit`].
     pub(super) async fn commit(&self, batches: &[&BatchWrite]) -> Result<Vec<InventoryNumber>, CommitError> {
         let (chains, mut fenced) = chains(batches);
-        let deadline = Instant::now() + OUTAGE_MAX;
-        let mut unsettled = None;
+        let (mut unsettled, mut attempts) = (None, 0_u32);
+        let mut out_of_patience = pin!(self.out_of_patience());
         let settled = loop {
-            let error = match timeout(ATTEMPT_MAX, self.attempt(&chains, &fenced, &mut unsettled)).await {
-                Ok(Ok(Attempt::Settled(found))) => break found,
-                Ok(Ok(Attempt::Taken(taken))) => {
+            let attempt = timeout(ATTEMPT_MAX, self.attempt(&chains, &fenced, &mut unsettled));
+            let attempted = tokio::select! {
+                attempted = attempt => attempted.unwrap_or(Err(AttemptError::NoAnswer)),
+                () = &mut out_of_patience => {
+                    return Err(CommitError::Unavailable("it has to stop, and nobody answers".to_owned()));
+                }
+            };
+            let error = match attempted {
+                Ok(Attempt::Settled(found)) => break found,
+                Ok(Attempt::Taken(taken)) => {
                     fenced.extend(taken);
                     continue;
                 }
-                Ok(Err(error)) => error,
-                Err(_) => AttemptError::NoAnswer,
+                Err(error) => error,
             };
-            if !error.is_passing() || Instant::now() >= deadline {
+            if !error.is_passing() {
                 return Err(error.into_commit_error());
             }
-            tracing::warn!(%error, "a commit was interrupted; trying again");
+            // Once is enough: a database may be away for hours.
+            if attempts == 0 {
+                tracing::warn!(%error, "a commit was interrupted; trying until its outcome is known");
+            }
+            attempts += 1;
             tokio::time::sleep(RETRY_AFTER).await;
         };
+        if attempts > 0 {
+            tracing::warn!(attempts, "the outcome of the commit is known");
+        }
         // A new inventory gets another number, or turns out to be there: nobody takes turns with it.
         let grown = |number: &&InventoryNumber| {
             chains.iter().any(|chain| chain.number == **number && chain.previous() != Hash::default())

@@ -29,7 +29,7 @@ use boxoffice_engine::routing::Position;
 use boxoffice_engine::store::{BatchWrite, CommitError, Document, Store, StoreError, Stored, ToldOfTurn};
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions, PgRow};
 use sqlx::{ConnectOptions, Connection, Row, query, raw_sql};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 use tokio::time::Instant;
 
 pub use schema::SchemaError;
@@ -40,8 +40,13 @@ use crate::turns::{Held, Turns};
 
 use crate::wait::wait;
 
-/// How long the database may be gone before what waits for it fails.
-const OUTAGE_MAX: Duration = Duration::from_secs(20);
+/// How long the database may be gone before what is read fails. A commit tries until it knows.
+const OUTAGE_MAX: Duration = Duration::from_secs(2);
+/// How long an answer may take, and one that may be large.
+const ANSWER_MAX: Duration = Duration::from_secs(2);
+const LARGE_ANSWER_MAX: Duration = Duration::from_secs(60);
+/// How long a commit may go on trying when whoever uses the store wants to stop.
+const HURRY_MAX: Duration = Duration::from_secs(3);
 /// Between two attempts.
 const RETRY_AFTER: Duration = Duration::from_millis(50);
 /// How long a connection may take.
@@ -89,6 +94,8 @@ struct Inner {
     /// Of whoever commits; none if the last one was lost.
     commits: Mutex<Option<PgConnection>>,
     turns: Arc<Held>,
+    /// Whether whoever uses the store wants to stop.
+    hurried: watch::Sender<bool>,
     /// The connection that leads, or tries to: its lock ends with it.
     leader: Mutex<Option<Leader>>,
 }
@@ -208,6 +215,7 @@ impl PostgresStore {
             reads,
             commits: Mutex::new(None),
             turns: Arc::new(Held::new(Box::new(turns))),
+            hurried: watch::Sender::new(false),
             leader: Mutex::new(None),
         };
         Ok(PostgresStore { inner: Arc::new(inner), runtime: Some(runtime) })
@@ -245,7 +253,7 @@ impl Store for PostgresStore {
     }
 
     fn load(&self, inventory: InventoryNumber) -> Result<Option<Stored>, StoreError> {
-        self.wait(self.inner.read(async |connection| load(connection, inventory).await))
+        self.wait(self.inner.read_much(async |connection| load(connection, inventory).await))
     }
 
     fn records(
@@ -256,7 +264,7 @@ impl Store for PostgresStore {
     ) -> Result<Vec<Vec<u8>>, StoreError> {
         let after = i64::try_from(after).unwrap_or(i64::MAX);
         let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
-        self.wait(self.inner.read(async |connection| {
+        self.wait(self.inner.read_much(async |connection| {
             let rows = query(
                 "SELECT record FROM (
                      SELECT sequence, record,
@@ -287,7 +295,11 @@ impl Store for PostgresStore {
     }
 
     fn write_snapshot(&self, manifest: &Manifest, contents: &[u8]) -> Result<(), CommitError> {
-        self.wait(self.inner.write(async |connection| write_snapshot(connection, manifest, contents).await))
+        self.wait(
+            self.inner.write(LARGE_ANSWER_MAX, async |connection| {
+                write_snapshot(connection, manifest, contents).await
+            }),
+        )
     }
 
     fn documents(&self, prefix: &str) -> Result<Vec<Document>, StoreError> {
@@ -304,11 +316,13 @@ impl Store for PostgresStore {
     }
 
     fn write_documents(&self, documents: &[(String, Option<Vec<u8>>)]) -> Result<(), CommitError> {
-        self.wait(self.inner.write(async |connection| write_documents(connection, documents).await))
+        self.wait(
+            self.inner.write(ANSWER_MAX, async |connection| write_documents(connection, documents).await),
+        )
     }
 
     fn create_document(&self, name: &str, contents: &[u8]) -> Result<bool, CommitError> {
-        self.wait(self.inner.write(async |connection| {
+        self.wait(self.inner.write(ANSWER_MAX, async |connection| {
             let made = query("INSERT INTO document (name, contents) VALUES ($1, $2) ON CONFLICT DO NOTHING")
                 .bind(name)
                 .bind(contents)
@@ -325,7 +339,7 @@ impl Store for PostgresStore {
     fn leads(&self) -> Result<bool, StoreError> {
         let leads = self.wait(async { tokio::time::timeout(CONNECT_MAX, self.inner.leads()).await });
         match leads {
-            Ok(leads) => leads.map_err(|error| StoreError::Failed(failed(&error))),
+            Ok(leads) => leads.map_err(|error| Trouble::of(error).into()),
             Err(_) => Ok(false),
         }
     }
@@ -388,6 +402,10 @@ impl Store for PostgresStore {
 
     fn end_turn(&self, inventory: InventoryNumber) {
         self.inner.turns.end(inventory);
+    }
+
+    fn hurry(&self) {
+        self.inner.hurried.send_replace(true);
     }
 
     fn close(&self) -> Result<(), StoreError> {
@@ -453,32 +471,39 @@ impl Inner {
         Ok(leads)
     }
 
-    /// Reads something, again and again while the database is gone.
+    /// Reads something small, again and again while the database is gone, if it is not for long.
     async fn read<T>(
         &self,
         read: impl AsyncFn(&mut PgConnection) -> Result<T, sqlx::Error>,
     ) -> Result<T, StoreError> {
-        self.persist(read).await.map_err(|error| StoreError::Failed(failed(&error)))
+        Ok(self.persist(ANSWER_MAX, read).await?)
+    }
+
+    /// Reads something that may be large.
+    async fn read_much<T>(
+        &self,
+        read: impl AsyncFn(&mut PgConnection) -> Result<T, sqlx::Error>,
+    ) -> Result<T, StoreError> {
+        Ok(self.persist(LARGE_ANSWER_MAX, read).await?)
     }
 
     /// Writes something that can be written twice.
     async fn write<T>(
         &self,
+        answer_max: Duration,
         write: impl AsyncFn(&mut PgConnection) -> Result<T, sqlx::Error>,
     ) -> Result<T, CommitError> {
-        self.persist(write).await.map_err(|error| {
-            let message = failed(&error);
-            if is_full(&error) { CommitError::Full(message) } else { CommitError::Failed(message) }
-        })
+        Ok(self.persist(answer_max, write).await?)
     }
 
     async fn persist<T>(
         &self,
+        answer_max: Duration,
         work: impl AsyncFn(&mut PgConnection) -> Result<T, sqlx::Error>,
-    ) -> Result<T, sqlx::Error> {
+    ) -> Result<T, Trouble> {
         let deadline = Instant::now() + OUTAGE_MAX;
         loop {
-            let result = async {
+            let attempt = async {
                 let mut connection = self.reads.acquire().await?;
                 let result = work(&mut connection).await;
                 if result.is_err() {
@@ -487,13 +512,55 @@ impl Inner {
                 }
                 result
             };
-            match result.await {
-                Err(error) if is_passing(&error) && Instant::now() < deadline => {
-                    tracing::warn!(error = failed(&error), "the database does not answer; trying again");
-                    tokio::time::sleep(RETRY_AFTER).await;
-                }
-                result => return result,
+            let trouble = match tokio::time::timeout(answer_max, attempt).await {
+                Ok(Ok(done)) => return Ok(done),
+                Ok(Err(error)) => Trouble::of(error),
+                Err(_) => Trouble::Away(format!("no answer within {} s", answer_max.as_secs())),
+            };
+            if matches!(trouble, Trouble::Wrong(_)) || Instant::now() >= deadline {
+                return Err(trouble);
             }
+            tokio::time::sleep(RETRY_AFTER).await;
+        }
+    }
+
+    /// Resolves some seconds after whoever uses the store wanted to stop.
+    async fn out_of_patience(&self) {
+        // The sender lives as long as this.
+        drop(self.hurried.subscribe().wait_for(|&hurried| hurried).await);
+        tokio::time::sleep(HURRY_MAX).await;
+    }
+}
+
+/// Why something was not done.
+enum Trouble {
+    /// Nobody answers at the moment.
+    Away(String),
+    /// The answer was an error.
+    Wrong(sqlx::Error),
+}
+
+impl Trouble {
+    fn of(error: sqlx::Error) -> Trouble {
+        if is_passing(&error) { Trouble::Away(failed(&error)) } else { Trouble::Wrong(error) }
+    }
+}
+
+impl From<Trouble> for StoreError {
+    fn from(trouble: Trouble) -> StoreError {
+        match trouble {
+            Trouble::Away(problem) => StoreError::Unavailable(problem),
+            Trouble::Wrong(error) => StoreError::Failed(failed(&error)),
+        }
+    }
+}
+
+impl From<Trouble> for CommitError {
+    fn from(trouble: Trouble) -> CommitError {
+        match trouble {
+            Trouble::Away(problem) => CommitError::Unavailable(problem),
+            Trouble::Wrong(error) if is_full(&error) => CommitError::Full(failed(&error)),
+            Trouble::Wrong(error) => CommitError::Failed(failed(&error)),
         }
     }
 }

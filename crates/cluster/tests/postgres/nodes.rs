@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use boxoffice_cluster::postgres::PostgresStore;
+use boxoffice_cluster::turns::{NoTurn, Pending, Turn, Turns};
 use boxoffice_core::booking::Status;
 use boxoffice_core::outcome::Outcome;
 use boxoffice_core::seats::Counts;
@@ -143,6 +145,57 @@ async fn what_one_node_does_another_shows() {
     let mut keyless = hold(other.new_booking_id(hall), "later");
     keyless.idempotency = None;
     assert!(booking_of(&other.submit(hall, keyless).await.unwrap()).is_some(), "one seat is free again");
+}
+
+/// Turns that nobody ever gets.
+struct NoTurns;
+
+impl Turns for NoTurns {
+    fn take(&self, _inventory: InventoryNumber) -> Pending<'_, Result<Box<dyn Turn>, NoTurn>> {
+        Box::pin(async { Err(NoTurn("there are none".to_owned())) })
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_turns_it_is_slower_and_right_all_the_same() {
+    const CLIENTS: usize = 12;
+    const ATTEMPTS: usize = 20;
+    let database = Database::start();
+    let nodes: Vec<Engine> = (0..3)
+        .map(|_| {
+            let (store, _) = PostgresStore::migrate(&database.url()).unwrap();
+            node(Arc::new(store.with_turns(|_| Box::new(NoTurns))))
+        })
+        .collect();
+    let hall = open_hall(&nodes[0], 10, 20).await;
+    for other in &nodes[1..] {
+        eventually("the hall is known everywhere", || async { other.number(HALL) == Some(hall) }).await;
+    }
+    let clients: Vec<_> = (0..CLIENTS)
+        .map(|client| {
+            let node = nodes[client % nodes.len()].clone();
+            tokio::spawn(async move {
+                let mut got = Vec::new();
+                for _ in 0..ATTEMPTS {
+                    let command = hold(node.new_booking_id(hall), &format!("client-{client}"));
+                    got.extend(booking_of(&node.submit(hall, command).await.unwrap()));
+                }
+                got
+            })
+        })
+        .collect();
+    let mut got = Vec::new();
+    for client in clients {
+        got.extend(client.await.unwrap());
+    }
+    assert_eq!(got.len(), 200, "all seats, to more customers than there are seats");
+    assert_no_seat_twice(got.iter());
+    for node in nodes {
+        tokio::task::spawn_blocking(move || node.close()).await.unwrap().unwrap();
+    }
+    let store = database.store();
+    assert_tables_agree(&database, &*store);
+    verify(&*store, |_, _| {}).unwrap();
 }
 
 /// Random commands to two engines whose steps come in any order, judged by the auditor.

@@ -24,7 +24,7 @@ pub use memory::{MemoryStore, NextCommit};
 /// - After [`Store::commit`] returned `Ok`, every batch that is not in the returned list of fenced inventories is
 ///   durable: it survives the process and the machine. All of them became so together.
 /// - A batch is *fenced* if the inventory's head is not the one the batch was built on, or if an earlier batch of the inventory
-///   in the same commit was. Nothing of it was written. The writer drops its state, reads what is there, and decides again.
+///   in the same commit was, or if others take turns with the inventory and this process did not. Nothing of it was written. The writer drops its state, reads what is there, and decides again.
 /// - After an error of `commit` nothing may be assumed: the batches may be durable, or none of them, never some. The store
 ///   must not be used for another commit; whoever wants to know opens it again and reads.
 /// - Reads see what was committed, never half of a commit.
@@ -67,7 +67,7 @@ pub trait Store: Send + Sync + 'static {
     ///
     /// After an error the store must not be used for another commit, as with [`Store::commit`].
     fn create_document(&self, name: &str, contents: &[u8]) -> Result<bool, CommitError> {
-        let found = self.documents(name).map_err(|error| CommitError::Failed(error.to_string()))?;
+        let found = self.documents(name).map_err(CommitError::from)?;
         let new = found.iter().all(|(found, _)| found != name);
         if new {
             self.write_documents(&[(name.to_owned(), Some(contents.to_vec()))])?;
@@ -118,6 +118,9 @@ pub trait Store: Send + Sync + 'static {
     /// The turn at an inventory, or what was done without, is over. Does not wait.
     fn end_turn(&self, _inventory: InventoryNumber) {}
 
+    /// Whoever uses it wants to stop: from now on a commit whose outcome is not known may fail after some seconds.
+    fn hurry(&self) {}
+
     /// Makes everything durable and lets go of it. Nothing is written afterwards.
     fn close(&self) -> Result<(), StoreError>;
 }
@@ -127,6 +130,17 @@ pub type ToldOfTurn = Box<dyn FnOnce(bool) + Send>;
 
 /// A small record of whoever embeds the engine (API keys, webhooks, settings) and its name.
 pub type Document = (String, Vec<u8>);
+
+impl From<StoreError> for CommitError {
+    fn from(error: StoreError) -> CommitError {
+        match error {
+            StoreError::Unavailable(problem) => CommitError::Unavailable(problem),
+            StoreError::Failed(_) | StoreError::Damaged { .. } | StoreError::Inconsistent(_) => {
+                CommitError::Failed(error.to_string())
+            }
+        }
+    }
+}
 
 /// One batch of one inventory on its way into a store.
 #[derive(Debug, Clone)]
@@ -167,6 +181,9 @@ pub struct Stored {
 /// Why something could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
+    /// The store does not answer at the moment. It may in the next.
+    #[error("the store does not answer: {0}")]
+    Unavailable(String),
     /// The store below failed.
     #[error("the store cannot be read: {0}")]
     Failed(String),
@@ -186,6 +203,10 @@ pub enum StoreError {
 /// Why a commit did not succeed. Nothing may be assumed about its batches.
 #[derive(Debug, thiserror::Error)]
 pub enum CommitError {
+    /// The store does not answer. Of [`Store::commit`] this is as final as every other error: it tries until it knows, or until
+    /// it is told to hurry. What else writes gives up sooner, and may be asked for again.
+    #[error("the store does not answer: {0}")]
+    Unavailable(String),
     /// No room is left on the disk.
     #[error("the disk is full: {0}")]
     Full(String),

@@ -34,7 +34,7 @@ pub(crate) async fn healthz() -> Response {
     outer::json(StatusCode::OK, &Health { status: "ok" }, false)
 }
 
-/// Whether the store was recovered and can be written.
+/// Whether the store was recovered, answers, and can be written.
 #[utoipa::path(
     get,
     path = "/readyz",
@@ -48,6 +48,10 @@ pub(crate) async fn healthz() -> Response {
 pub(crate) async fn readyz(State(app): State<Arc<App>>) -> Result<Response, Problem> {
     if let Some(reason) = app.engine.stop_reason() {
         return Err(Problem::unavailable("UNAVAILABLE", format!("Not ready: {reason}."), 5));
+    }
+    if let Some(away) = app.engine.unavailable_for() {
+        let detail = format!("Not ready: the database has not answered for {} s.", away.as_secs());
+        return Err(Problem::unavailable("UNAVAILABLE", detail, 2));
     }
     Ok(outer::json(StatusCode::OK, &Health { status: "ready" }, false))
 }

@@ -7,6 +7,7 @@ use boxoffice_core::booking::{Booking, Details, Status, Units};
 use boxoffice_core::change::Change;
 use boxoffice_core::ids::{BookingId, InventoryKind};
 use boxoffice_core::time::{SlotId, Timestamp};
+use boxoffice_engine::store::StoreError;
 use boxoffice_engine::view::{KindView, StockView};
 use boxoffice_engine::{Batch, Engine, InventoryNumber, SubmitError, SubscriptionError};
 use serde::{Deserialize, Serialize};
@@ -104,6 +105,7 @@ async fn batches(
         let batch = subscription.next().await.map_err(|error| match error {
             SubscriptionError::Overloaded | SubscriptionError::Stopped => ReadError::Later,
             SubscriptionError::Gone { .. } => ReadError::Gone,
+            SubscriptionError::Store(StoreError::Unavailable(_)) => ReadError::Later,
             SubscriptionError::Store(error) => ReadError::Unreadable(error.to_string()),
             SubscriptionError::Damaged(error) => ReadError::Unreadable(error.to_string()),
         })?;

@@ -93,10 +93,11 @@ pub async fn run(shared: Shared, seed: u64) {
         let request = client.next_request();
         match client.send(&request).await {
             Ok(()) => client.remember(request),
-            Err(SubmitError::Overloaded { .. }) => tokio::task::yield_now().await,
+            Err(SubmitError::Overloaded { .. } | SubmitError::Unavailable { .. }) => {
+                tokio::task::yield_now().await;
+            }
             Err(
                 SubmitError::OutcomeUnknown
-                | SubmitError::Unavailable { .. }
                 | SubmitError::AlreadyDecided
                 | SubmitError::Stopped
                 | SubmitError::NoSuchInventory

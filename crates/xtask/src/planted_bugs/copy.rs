@@ -137,7 +137,8 @@ impl Copy {
     fn cargo_test(&self, suite: Suite) -> Command {
         let mut command = cargo();
         command
-            .args(["test", "--locked", "--package", suite.package(), "--lib", "--tests"])
+            .args(["test", "--locked"])
+            .args(suite.selection())
             .current_dir(&self.root)
             .env("CARGO_TARGET_DIR", self.root.join("target"))
             // A bug may leave something unused behind: that is not what it is about.

@@ -1,7 +1,8 @@
-//! Puts known bugs into a copy of core and engine, one by one, and demands that the tests notice each.
+//! Puts known bugs into a copy of core, engine and cluster, one by one, and demands that the tests notice each.
 //!
 //! A test suite that passes says little; one that fails for every bug on a list says what it is good for.
 
+mod cluster_list;
 mod copy;
 mod engine_list;
 mod list;
@@ -14,7 +15,7 @@ use copy::{Copy, Verdict};
 
 /// All planted bugs, in the order in which they are planted.
 pub(crate) fn planted_bugs() -> impl Iterator<Item = &'static PlantedBug> {
-    list::PLANTED_BUGS.iter().chain(engine_list::PLANTED_BUGS)
+    list::PLANTED_BUGS.iter().chain(engine_list::PLANTED_BUGS).chain(cluster_list::PLANTED_BUGS)
 }
 
 /// Random commands that the model test makes per bug: fewer than in CI, so that the whole list takes minutes.
@@ -31,6 +32,8 @@ pub(crate) enum Suite {
     Core,
     /// The engine and the simulator's tests.
     Engine,
+    /// The store on PostgreSQL, its own tests, and several servers on one database.
+    Cluster,
 }
 
 impl Suite {
@@ -38,6 +41,7 @@ impl Suite {
         match self {
             Suite::Core => "crates/core/src",
             Suite::Engine => "crates/engine/src",
+            Suite::Cluster => "crates/cluster/src",
         }
     }
 
@@ -46,14 +50,33 @@ impl Suite {
         match self {
             Suite::Core => "crates/core",
             Suite::Engine => "crates/sim",
+            Suite::Cluster => "crates/cluster",
         }
     }
 
-    /// The package of the tests.
-    fn package(self) -> &'static str {
+    /// The tests, in cargo's words.
+    fn selection(self) -> &'static [&'static str] {
         match self {
-            Suite::Core => "boxoffice-core",
-            Suite::Engine => "boxoffice-sim",
+            Suite::Core => &["--package", "boxoffice-core", "--lib", "--tests"],
+            Suite::Engine => &["--package", "boxoffice-sim", "--lib", "--tests"],
+            Suite::Cluster => &[
+                "--package",
+                "boxoffice-cluster",
+                "--package",
+                "boxoffice-server",
+                "--test",
+                "postgres",
+                "--test",
+                "cluster",
+            ],
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Suite::Core => "core",
+            Suite::Engine => "engine",
+            Suite::Cluster => "cluster",
         }
     }
 }
@@ -108,7 +131,7 @@ pub(crate) fn run(only: Option<&str>) -> Result<()> {
     }
     let copy = Copy::of(&sources::root()?)?;
     let mut troubles = Vec::new();
-    for suite in [Suite::Core, Suite::Engine] {
+    for suite in [Suite::Core, Suite::Engine, Suite::Cluster] {
         let bugs: Vec<&PlantedBug> = bugs.iter().copied().filter(|bug| bug.suite == suite).collect();
         if !bugs.is_empty() {
             troubles.extend(run_suite(&copy, suite, &bugs)?);
@@ -120,7 +143,7 @@ pub(crate) fn run(only: Option<&str>) -> Result<()> {
 
 /// Plants the bugs of one suite; the names of those that were not caught.
 fn run_suite(copy: &Copy, suite: Suite, bugs: &[&PlantedBug]) -> Result<Vec<&'static str>> {
-    let tests = suite.package();
+    let tests = suite.name();
     println!("building and testing the unchanged {tests} in {}", copy.root().display());
     copy.build(suite)?
         .map_err(|complaint| Error::new(format!("the unchanged {tests} does not compile:\n{complaint}")))?;

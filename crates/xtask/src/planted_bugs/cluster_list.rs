@@ -1,0 +1,59 @@
+//! The planted bugs of the cluster: one-line mistakes, what each would do to people, found by several nodes on one database.
+
+use super::{PlantedBug, Suite};
+
+const fn bug(
+    name: &'static str,
+    harm: &'static str,
+    file: &'static str,
+    find: &'static str,
+    replace: &'static str,
+) -> PlantedBug {
+    PlantedBug { name, harm, suite: Suite::Cluster, file, find, replace }
+}
+
+/// In the order in which they are planted.
+pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
+    bug(
+        "turns-trusted-instead-of-the-fence",
+        "a node that was stopped in its turn sells seats that others have sold since",
+        "postgres/commit.rs",
+        "WHERE i.number = w.number AND i.head = w.previous",
+        "WHERE i.number = w.number",
+    ),
+    bug(
+        "committed-taken-for-lost",
+        "a customer whose node lost its connection pays twice",
+        "postgres/commit.rs",
+        "&& is_in_journal(connection, earlier).await?",
+        "&& !is_in_journal(connection, earlier).await?",
+    ),
+    bug(
+        "others-not-followed",
+        "a node refuses a seat that came free at another one",
+        "postgres/mod.rs",
+        "    fn is_shared(&self) -> bool {\n        true",
+        "    fn is_shared(&self) -> bool {\n        false",
+    ),
+    bug(
+        "seats-of-cancelled-bookings-claimed",
+        "a seat that was given back cannot be sold again",
+        "postgres/tables.rs",
+        "query(\"DELETE FROM claim WHERE booking = ANY($1)\").bind(&released)",
+        "query(\"SELECT FROM claim WHERE booking = ANY($1)\").bind(&released)",
+    ),
+    bug(
+        "sales-not-counted",
+        "a report says that nothing was sold",
+        "postgres/tables.rs",
+        "sold = i.sold + d.sold",
+        "sold = i.sold",
+    ),
+    bug(
+        "chosen-id-of-two-inventories",
+        "two events give the same id to two bookings",
+        "postgres/commit.rs",
+        "if owners.get(&tables::uuid(id)) != Some(&number_of(number)) {",
+        "if owners.get(&tables::uuid(id)).is_none() {",
+    ),
+];
