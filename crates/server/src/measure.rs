@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use axum::http::{Method, StatusCode};
+use boxoffice_cluster::redis::{BEHIND, DRIFT};
 use boxoffice_core::seats::Counts;
 use boxoffice_engine::measure::{BATCH_COMMANDS, COMMIT_SECONDS};
 use boxoffice_engine::view::{KindView, StockView};
@@ -92,6 +93,8 @@ fn describe() {
     describe_gauge!(LIVE_HOLDS, "Bookings on hold in the inventories in memory.");
     describe_gauge!(EXPIRY_LAG, "How long ago something fell due that was not yet looked at.");
     describe_gauge!(SSE_CLIENTS, "Open live streams.");
+    describe_gauge!(DRIFT, "Units that the mirror was last found to show other than they are.");
+    describe_gauge!(BEHIND, "Inventories in memory that the mirror shows as they were a while ago.");
     describe_gauge!(WEBHOOK_BACKLOG, "Webhook messages that wait to be delivered.");
 }
 

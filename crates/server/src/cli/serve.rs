@@ -110,8 +110,7 @@ async fn serve(options: &Options) -> Result<(), Failure> {
     let instances = options.redis.instances()?;
     let Started { engine, shared } =
         place.start(&options.engine_settings(), !options.no_migrate, options.redis.instances()?.as_ref())?;
-    // Until the server ends.
-    let _beside = match (instances, shared) {
+    let beside = match (instances, shared) {
         (Some(instances), Some(store)) => {
             tracing::info!("Redis is at {}", instances.first().place());
             Some(Beside::start(&instances, &engine, store))
@@ -142,7 +141,11 @@ async fn serve(options: &Options) -> Result<(), Failure> {
             ));
         }
     }
-    keep_open(app, options.listen, options.connections_max).await
+    keep_open(app, options.listen, options.connections_max).await?;
+    if let Some(beside) = beside {
+        beside.finish().await;
+    }
+    Ok(())
 }
 
 impl Options {
