@@ -27,6 +27,7 @@ mod moved;
 mod part;
 pub mod published;
 pub mod record;
+pub mod routing;
 mod shard;
 pub mod snapshot;
 pub mod stepped;

@@ -34,6 +34,7 @@ use crate::load::{Chain, LoadError, Loaded};
 use crate::part::{Draft, Fenced, LastHash, Part, Through};
 use crate::published::{Batch, Committed, Publication, Registry, State};
 use crate::record::{Head, Record};
+use crate::routing::Position;
 use crate::snapshot::Written;
 use crate::view::{StockView, Touched};
 use turns::Contended;
@@ -65,6 +66,8 @@ pub(crate) struct Shard {
 pub(crate) struct Request {
     pub(crate) target: Target,
     pub(crate) asked: Asked,
+    /// If it came from the log.
+    pub(crate) position: Option<Position>,
 }
 
 /// Which inventory a command is for.
@@ -98,6 +101,8 @@ pub(crate) struct Behind {
     generation: u32,
     /// What it knows.
     pub(crate) chain: Chain,
+    /// The sequence that the store was known to have when this was asked for.
+    wanted: u64,
 }
 
 /// The batch that gathers.
@@ -131,8 +136,8 @@ struct Live {
     keys_forgotten_at: Timestamp,
     /// What others wrote is being read.
     catching_up: bool,
-    /// The last sequence that was heard of since that began: it may not be in what is read.
-    heard_meanwhile: u64,
+    /// The last sequence that the store is known to have.
+    seen: u64,
 }
 
 /// Who waits for an inventory that is being read.
@@ -187,17 +192,9 @@ impl Shard {
     /// Somebody says that an inventory has a sequence. If it is in memory and behind that, it is to be caught up.
     pub(crate) fn heard(&mut self, number: InventoryNumber, latest: u64) {
         let Some(live) = self.live.get_mut(&number) else { return };
-        if live.catching_up {
-            live.heard_meanwhile = live.heard_meanwhile.max(latest);
-            return;
-        }
+        live.seen = live.seen.max(latest);
         // What is open or on its way will be fenced, if it has to be.
-        let sequence = live.inventory.sequence();
-        if live.is_at_rest() && sequence < latest {
-            live.catching_up = true;
-            let chain = Chain { sequence, hash: *live.last_hash.lock() };
-            self.errands.catch_up.push(Behind { number, generation: live.generation, chain });
-        }
+        self.errands.catch_up.extend(live.behind(number));
     }
 
     /// Takes what others wrote to an inventory.
@@ -212,7 +209,6 @@ impl Shard {
             return;
         };
         live.catching_up = false;
-        let heard = std::mem::take(&mut live.heard_meanwhile);
         // A command came in between: it was decided on what is out of date, and will be fenced.
         if !live.is_at_rest() {
             return;
@@ -230,7 +226,10 @@ impl Shard {
         let sequence = live.inventory.sequence();
         records.retain(|(record, _)| record.sequence > sequence);
         let Some(entry) = self.registry.of_number(number).filter(|_| !records.is_empty()) else {
-            return self.heard(number, heard);
+            if live.seen > behind.wanted {
+                self.errands.catch_up.extend(live.behind(number));
+            }
+            return;
         };
         for (record, bytes) in records {
             live.inventory.replay(&record.changes);
@@ -238,12 +237,13 @@ impl Shard {
             *live.last_hash.lock() = record.hash;
             entry.publish(live.publication(record.sequence, Arc::new(record.changes)), Committed::Elsewhere);
         }
+        // More may have come while this was read.
+        self.errands.catch_up.extend(live.behind(number));
         let is_used_here = now.0.saturating_sub(live.last_used.0) < CONTENDED_MS;
         self.update_deadline(number);
         if is_used_here {
             self.contend(now, number);
         }
-        self.heard(number, heard);
     }
 
     /// When [`Shard::wake`] has something to do.
@@ -520,7 +520,7 @@ impl Shard {
             snapshot_wanted: false,
             keys_forgotten_at: now,
             catching_up: false,
-            heard_meanwhile: 0,
+            seen: 0,
         };
         let live = self.live.entry(number).insert_entry(live).into_mut();
         self.created.insert(name, number);
@@ -551,7 +551,7 @@ impl Shard {
             snapshot_wanted: false,
             keys_forgotten_at: now,
             catching_up: false,
-            heard_meanwhile: 0,
+            seen: 0,
         };
         self.live.insert(number, live);
         self.update_deadline(number);
@@ -642,18 +642,23 @@ impl Shard {
     fn seal_part(&mut self, part: &mut Part) {
         let number = part.number;
         let live = self.live.get_mut(&number).expect("inventories with an open part stay in memory");
-        let Some(sequence) = live.inventory.end_batch() else { return };
+        let due = live.inventory.next_deadlines();
+        let next_deadline = [due.hold, due.roll].into_iter().flatten().min();
+        let Some(sequence) = live.inventory.end_batch() else {
+            // What was refused must not be decided again when the log brings it again.
+            part.draft = part.positions().map(|_| Draft {
+                name: Arc::clone(&live.name),
+                sequence: live.inventory.sequence(),
+                next_deadline,
+                changes: Arc::default(),
+            });
+            return;
+        };
         let changes = std::mem::take(&mut live.changes);
         live.last_changes = changes.len();
         let changes = Arc::new(changes);
         part.publication = Some(live.publication(sequence, Arc::clone(&changes)));
-        let due = live.inventory.next_deadlines();
-        part.draft = Some(Draft {
-            name: Arc::clone(&live.name),
-            sequence,
-            next_deadline: [due.hold, due.roll].into_iter().flatten().min(),
-            changes,
-        });
+        part.draft = Some(Draft { name: Arc::clone(&live.name), sequence, next_deadline, changes });
         self.update_deadline(number);
     }
 
@@ -740,6 +745,17 @@ impl Live {
     /// Whether nothing of it is open or on its way.
     fn is_at_rest(&self) -> bool {
         self.in_flight == 0 && self.open_part.is_none()
+    }
+
+    /// What has to be read if the store has more than this, and nobody reads it yet.
+    fn behind(&mut self, number: InventoryNumber) -> Option<Behind> {
+        let sequence = self.inventory.sequence();
+        if !self.is_at_rest() || self.catching_up || sequence >= self.seen {
+            return None;
+        }
+        self.catching_up = true;
+        let chain = Chain { sequence, hash: *self.last_hash.lock() };
+        Some(Behind { number, generation: self.generation, chain, wanted: self.seen })
     }
 
     /// What readers are shown of a batch that was just applied.

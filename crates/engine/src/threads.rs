@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Instant;
 
 use boxoffice_core::ids::BookingId;
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 use tokio::sync::{oneshot, watch};
 
 use crate::answer::SubmitError;
@@ -16,7 +16,7 @@ use crate::commit::{Committer, Sealed, Settled};
 use crate::engine::shard_of;
 use crate::ids::InventoryNumber;
 use crate::inbox::Inbox;
-use crate::limits::{FOLLOW_EVERY, GATHERED_COMMANDS, LOOK_AHEAD_COMMANDS};
+use crate::limits::{FOLLOW_AT_ONCE_EVERY, FOLLOW_EVERY, GATHERED_COMMANDS, LOOK_AHEAD_COMMANDS};
 use crate::load::{self, LoadError, Loaded};
 use crate::part::Part;
 use crate::published::State;
@@ -106,6 +106,35 @@ pub(crate) struct Shared {
     pub(crate) snapshots: Inbox<(usize, InventoryNumber), (usize, InventoryNumber)>,
     pub(crate) retention: Retention,
     pub(crate) stopped: watch::Sender<Option<StopReason>>,
+    /// For the follower.
+    pub(crate) nudge: Nudge,
+}
+
+/// Wakes the follower before its time.
+#[derive(Default)]
+pub(crate) struct Nudge {
+    wanted: Mutex<bool>,
+    wake: Condvar,
+}
+
+impl Nudge {
+    /// Somebody waits for what others wrote.
+    pub(crate) fn now(&self) {
+        *self.wanted.lock() = true;
+        self.wake.notify_one();
+    }
+
+    /// Waits until it is time, or somebody cannot wait.
+    fn sleep(&self) {
+        let mut wanted = self.wanted.lock();
+        if !*wanted {
+            self.wake.wait_for(&mut wanted, FOLLOW_EVERY);
+        }
+        if std::mem::take(&mut *wanted) {
+            drop(wanted);
+            std::thread::sleep(FOLLOW_AT_ONCE_EVERY);
+        }
+    }
 }
 
 impl Shared {
@@ -384,7 +413,7 @@ pub(crate) fn run_follower(shared: &Shared) {
             }
             Err(error) => tracing::warn!(%error, "what others wrote is not known"),
         }
-        std::thread::sleep(FOLLOW_EVERY);
+        shared.nudge.sleep();
     }
 }
 

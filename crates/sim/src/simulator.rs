@@ -290,6 +290,8 @@ impl Run<'_> {
                 Ok(Err(SubmitError::OutcomeUnknown)) | Err(TryRecvError::Closed) => End::Unknown,
                 Ok(Err(
                     SubmitError::Overloaded { .. }
+                    | SubmitError::Unavailable { .. }
+                    | SubmitError::AlreadyDecided
                     | SubmitError::Stopped
                     | SubmitError::NoSuchInventory
                     | SubmitError::Damaged(_),

@@ -1,10 +1,11 @@
-//! The store on a real PostgreSQL, alone and shared by several engines, and real Redis servers beside it.
+//! The store on a real PostgreSQL, alone and shared by several engines, with real Redis servers beside it and a real Kafka before them.
 
 mod beside;
 mod contract;
 mod cuts;
 mod database;
 mod fan_out;
+mod kafka;
 mod mirror;
 mod nodes;
 mod redis_gone;

@@ -22,7 +22,7 @@ use crate::scene::{
 };
 use crate::tables::assert_tables_agree;
 
-async fn totals(engine: &Engine, hall: InventoryNumber) -> Counts {
+pub(crate) async fn totals(engine: &Engine, hall: InventoryNumber) -> Counts {
     let view = engine.view(hall).await.unwrap();
     match &view.kind {
         KindView::Event(event) => event.totals,

@@ -6,6 +6,7 @@ mod config;
 mod console;
 mod demo;
 mod export;
+mod kafka;
 mod keys;
 mod migrate;
 mod mirror;

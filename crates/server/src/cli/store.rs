@@ -32,13 +32,6 @@ pub(super) enum Place {
     Database(String),
 }
 
-/// An engine that was started on one of them.
-pub(super) struct Started {
-    pub(super) engine: Engine,
-    /// Its store, if others may use it at the same time.
-    pub(super) shared: Option<Arc<dyn Store>>,
-}
-
 impl Data {
     /// Where the data is.
     pub(super) fn place(&self) -> Result<Place, Failure> {
@@ -70,6 +63,13 @@ impl Data {
     }
 }
 
+/// An engine that runs.
+pub(super) struct Started {
+    pub(super) engine: Engine,
+    /// What it runs on, if that is a database.
+    pub(super) database: Option<Arc<PostgresStore>>,
+}
+
 impl Place {
     /// Starts an engine on it. What does not exist is made, also the tables of a database if `migrate` says so. Servers that share
     /// a database take turns by `locks`, or by the database's own.
@@ -81,7 +81,7 @@ impl Place {
     ) -> Result<Started, Failure> {
         match self {
             Place::Directory(directory) => {
-                Ok(Started { engine: Engine::open(directory, settings)?, shared: None })
+                Ok(Started { engine: Engine::open(directory, settings)?, database: None })
             }
             Place::Database(url) => {
                 let store = if migrate { PostgresStore::migrate(url)?.0 } else { PostgresStore::open(url)? };
@@ -90,9 +90,9 @@ impl Place {
                     Some(locks) => store.with_turns(|own| Box::new(RedlockTurns::new(locks, own))),
                     None => store,
                 };
-                let store: Arc<dyn Store> = Arc::new(store);
-                let engine = Engine::start(Arc::clone(&store), Clock::system(), settings)?;
-                Ok(Started { engine, shared: Some(store) })
+                let store = Arc::new(store);
+                let engine = Engine::start(Arc::<PostgresStore>::clone(&store), Clock::system(), settings)?;
+                Ok(Started { engine, database: Some(store) })
             }
         }
     }

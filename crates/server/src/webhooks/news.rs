@@ -118,9 +118,11 @@ async fn batches(
 
 fn not_loaded(error: SubmitError) -> ReadError {
     match error {
-        SubmitError::Overloaded { .. } | SubmitError::OutcomeUnknown | SubmitError::Stopped => {
-            ReadError::Later
-        }
+        SubmitError::Overloaded { .. }
+        | SubmitError::Unavailable { .. }
+        | SubmitError::OutcomeUnknown
+        | SubmitError::AlreadyDecided
+        | SubmitError::Stopped => ReadError::Later,
         SubmitError::NoSuchInventory => ReadError::Gone,
         SubmitError::Damaged(problem) => ReadError::Unreadable(problem.to_string()),
     }

@@ -4,6 +4,7 @@ mod backups;
 mod configuration;
 mod databases;
 mod exports;
+mod kafka;
 mod keys;
 mod metrics;
 mod mirrors;

@@ -96,6 +96,8 @@ pub async fn run(shared: Shared, seed: u64) {
             Err(SubmitError::Overloaded { .. }) => tokio::task::yield_now().await,
             Err(
                 SubmitError::OutcomeUnknown
+                | SubmitError::Unavailable { .. }
+                | SubmitError::AlreadyDecided
                 | SubmitError::Stopped
                 | SubmitError::NoSuchInventory
                 | SubmitError::Damaged(_),

@@ -167,6 +167,8 @@ impl Log {
             }
             Err(
                 error @ (SubmitError::Overloaded { .. }
+                | SubmitError::Unavailable { .. }
+                | SubmitError::AlreadyDecided
                 | SubmitError::Stopped
                 | SubmitError::NoSuchInventory
                 | SubmitError::Damaged(_)),
