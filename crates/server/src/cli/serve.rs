@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use boxoffice_cluster::kafka::Kafka;
-use boxoffice_cluster::redis::Beside;
 use boxoffice_core::limits::KEY_KEEP_SECONDS_MAX;
 use boxoffice_engine::snapshot::Retention;
 use boxoffice_engine::{Engine, Settings};
