@@ -32,12 +32,17 @@ impl Moved {
     /// Waits until anything has moved, and takes all that has. Can be dropped while waiting without losing anything.
     pub async fn next(&mut self) -> Vec<Move> {
         loop {
-            let moved = std::mem::take(&mut *self.list.moved.lock());
+            let moved = self.take();
             if !moved.is_empty() {
-                return moved.into_values().collect();
+                return moved;
             }
             self.list.any.notified().await;
         }
+    }
+
+    /// Takes what has moved, which may be nothing.
+    pub fn take(&mut self) -> Vec<Move> {
+        std::mem::take(&mut *self.list.moved.lock()).into_values().collect()
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use axum::http::{Method, StatusCode};
 use boxoffice_cluster::kafka::measure as kafka;
+use boxoffice_cluster::redis::{BEHIND, DRIFT};
 use boxoffice_core::seats::Counts;
 use boxoffice_engine::measure::{BATCH_COMMANDS, COMMIT_SECONDS, FENCED_BATCHES};
 use boxoffice_engine::view::{KindView, StockView};
@@ -96,6 +97,8 @@ fn describe() {
     describe_gauge!(LIVE_HOLDS, "Bookings on hold in the inventories in memory.");
     describe_gauge!(EXPIRY_LAG, "How long ago something fell due that was not yet looked at.");
     describe_gauge!(SSE_CLIENTS, "Open live streams.");
+    describe_gauge!(DRIFT, "Units that the mirror was last found to show other than they are.");
+    describe_gauge!(BEHIND, "Inventories in memory that the mirror shows as they were a while ago.");
     describe_gauge!(kafka::AVAILABLE, "Whether Kafka answers, where commands go through it.");
     describe_gauge!(kafka::LAG, "Commands in the partitions of this server that it has not decided.");
     describe_counter!(kafka::REDELIVERED, "Commands that Kafka delivered again and that had been decided.");

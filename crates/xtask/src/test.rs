@@ -5,7 +5,7 @@ use crate::step::Steps;
 use crate::{schemathesis, sources, tools, web};
 
 /// What servers can be run on besides a directory.
-const CLUSTERS: &[&str] = &["postgres"];
+const CLUSTERS: &[&str] = &["postgres", "postgres redis", "postgres redis kafka"];
 
 /// Runs all steps; the first that fails ends it.
 ///

@@ -12,9 +12,10 @@ use std::time::Duration;
 use boxoffice_core::booking::Booking;
 use boxoffice_core::ids::BookingId;
 use boxoffice_engine::store::Store;
-use boxoffice_engine::view::StockView;
+use boxoffice_engine::view::{KindView, StockView};
 use boxoffice_engine::{Engine, InventoryNumber, Listed, Move};
 use redis::RedisResult;
+use tokio::sync::oneshot;
 use tokio::time::MissedTickBehavior;
 
 use super::bookings::changed_by;
@@ -33,11 +34,13 @@ pub const BEHIND: &str = "boxoffice_mirror_behind_inventories";
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
 /// How often the node that leads looks at inventories that nobody may have in memory.
 const REPAIR_EVERY: Duration = Duration::from_secs(10);
+/// Keys that are compared for each look, on average.
+const COMPARED_KEYS_MAX: usize = 1_000;
 /// If more batches were missed, the whole is written: less to read than the journal.
 const MISSED_BATCHES_MAX: u64 = 10_000;
 
-/// Keeps the mirror until it is dropped.
-pub(super) async fn keep(instance: Arc<Instance>, engine: Engine) {
+/// Keeps the mirror until it is told to finish: then it writes what is left.
+pub(super) async fn keep(instance: Arc<Instance>, engine: Engine, mut finish: oneshot::Receiver<()>) {
     let mut moved = engine.moved();
     let mut sweep = tokio::time::interval(SWEEP_EVERY);
     sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -49,14 +52,20 @@ pub(super) async fn keep(instance: Arc<Instance>, engine: Engine) {
         behind: HashMap::new(),
         drift: HashMap::new(),
         last_checked: InventoryNumber(0),
+        compared_enough: 0,
         reachable: true,
     };
-    loop {
+    let mut finishing = false;
+    while !finishing {
         tokio::select! {
             moves = moved.next() => keeper.note(&moves),
             _ = sweep.tick() => {
                 let swept = keeper.sweep().await;
                 keeper.take_note_of(&swept);
+            }
+            _ = &mut finish => {
+                finishing = true;
+                keeper.note(&moved.take());
             }
         }
         if keeper.reachable {
@@ -78,6 +87,8 @@ struct Keeper {
     drift: HashMap<InventoryNumber, u64>,
     /// Inventories in memory are compared in turn.
     last_checked: InventoryNumber,
+    /// So many looks more are without comparing: the last inventory was large.
+    compared_enough: usize,
     /// Whether Redis answered the last time; if not, the next sweep tries again.
     reachable: bool,
 }
@@ -208,10 +219,14 @@ impl Keeper {
         }
         metrics::gauge!(BEHIND).set(f64::from(late));
         let next = views.iter().find(|(listed, ..)| listed.number > self.last_checked);
-        let next = next.or(views.first());
-        if let Some((listed, stock, keys)) = next {
-            self.last_checked = listed.number;
-            self.compare(listed, stock, keys).await?;
+        match next.or(views.first()) {
+            Some((listed, stock, keys)) if self.compared_enough == 0 => {
+                self.last_checked = listed.number;
+                self.compared_enough = keys_of(stock) / COMPARED_KEYS_MAX;
+                self.compare(listed, stock, keys).await?;
+            }
+            Some(_) => self.compared_enough -= 1,
+            None => {}
         }
         metrics::gauge!(DRIFT).set(self.drift.values().sum::<u64>() as f64);
         Ok(())
@@ -237,6 +252,15 @@ impl Keeper {
         let name = self.engine.name(number)?;
         let keys = Keys::of(&name, self.instance.is_cluster())?;
         Some((name, keys))
+    }
+}
+
+/// How many keys show a stock, about.
+fn keys_of(stock: &StockView) -> usize {
+    match &stock.kind {
+        KindView::Event(event) => event.subsections.iter().map(|it| usize::from(it.rows)).sum(),
+        KindView::Schedule(schedule) => schedule.slots.size(),
+        KindView::Shop(shop) => shop.boxes.len(),
     }
 }
 

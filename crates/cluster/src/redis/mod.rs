@@ -28,9 +28,11 @@ mod urls;
 mod write;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use boxoffice_engine::Engine;
 use boxoffice_engine::store::Store;
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 pub use check::Difference;
@@ -41,29 +43,51 @@ pub use redlock::{Lock, LockError, LockSettings, Redlock};
 pub use turns::RedlockTurns;
 pub use urls::{Instances, UrlsError};
 
-/// What runs beside an engine, until it is dropped.
+/// How long the mirror may take to write what is left.
+const FINISH_MAX: Duration = Duration::from_secs(2);
+
+/// What runs beside an engine. Dropping it ends it without a last word.
 #[derive(Debug)]
 pub struct Beside {
-    tasks: Vec<JoinHandle<()>>,
+    mirror: JoinHandle<()>,
+    finish: oneshot::Sender<()>,
+    others: Aborted,
 }
+
+/// Tasks that end with whoever started them.
+#[derive(Debug)]
+struct Aborted(Vec<JoinHandle<()>>);
 
 impl Beside {
     /// Keeps the mirror, and tells and hears what has moved. Needs a runtime; waits for nobody, also not for Redis.
     pub fn start(instances: &Instances, engine: &Engine, store: Arc<dyn Store>) -> Beside {
         let first = || Arc::clone(instances.first());
+        let (finish, told) = oneshot::channel();
         Beside {
-            tasks: vec![
-                tokio::spawn(mirror::keep(first(), engine.clone())),
+            mirror: tokio::spawn(mirror::keep(first(), engine.clone(), told)),
+            finish,
+            others: Aborted(vec![
                 tokio::spawn(mirror::repair(first(), engine.clone(), store)),
                 tokio::spawn(fan_out::tell(first(), engine.clone())),
                 tokio::spawn(fan_out::hear(first(), engine.clone())),
-            ],
+            ]),
+        }
+    }
+
+    /// Writes to the mirror what the engine committed last, if Redis lets it, and ends. The engine may be closed already.
+    pub async fn finish(self) {
+        let Beside { mut mirror, finish, others } = self;
+        drop(others);
+        // It is there until it is told.
+        let _ = finish.send(());
+        if tokio::time::timeout(FINISH_MAX, &mut mirror).await.is_err() {
+            mirror.abort();
         }
     }
 }
 
-impl Drop for Beside {
+impl Drop for Aborted {
     fn drop(&mut self) {
-        self.tasks.iter().for_each(JoinHandle::abort);
+        self.0.iter().for_each(JoinHandle::abort);
     }
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use boxoffice_engine::InventoryNumber;
 use parking_lot::Mutex;
+use tokio::sync::oneshot;
 
 use super::redlock::{Lock, LockError, LockSettings, Redlock};
 use super::urls::Instances;
@@ -64,7 +65,7 @@ impl RedlockTurns {
         }
         let name = format!("boxoffice:turn:{}", inventory.0);
         loop {
-            match self.locks.attempt(&name).await {
+            match self.attempt(&name).await {
                 Ok(lock) => return Some(lock),
                 Err(LockError::Taken) => {
                     let (least, most) = ASK_AGAIN_AFTER;
@@ -77,6 +78,22 @@ impl RedlockTurns {
                 }
             }
         }
+    }
+}
+
+impl RedlockTurns {
+    /// Asks for a lock once. If nobody waits for it any more when it is given, it is given back: else all others would wait until it
+    /// ends.
+    async fn attempt(&self, name: &str) -> Result<Lock, LockError> {
+        let (locks, name) = (Arc::clone(&self.locks), name.to_owned());
+        let (sender, receiver) = oneshot::channel();
+        tokio::spawn(async move {
+            if let Err(Ok(lock)) = sender.send(locks.attempt(&name).await) {
+                locks.release(lock).await;
+            }
+        });
+        // The runtime ends: so does everything.
+        receiver.await.unwrap_or(Err(LockError::Taken))
     }
 }
 

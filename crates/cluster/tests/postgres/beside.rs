@@ -40,8 +40,9 @@ impl Node {
     }
 
     pub(crate) async fn stop(self) {
-        drop(self.beside);
-        tokio::task::spawn_blocking(move || self.engine.close()).await.unwrap().unwrap();
+        let Node { engine, beside, .. } = self;
+        tokio::task::spawn_blocking(move || engine.close()).await.unwrap().unwrap();
+        beside.finish().await;
     }
 }
 

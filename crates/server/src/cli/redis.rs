@@ -1,9 +1,13 @@
 //! Where Redis is, if it is anywhere.
 
-use boxoffice_cluster::redis::Instances;
+use std::sync::Arc;
+
+use boxoffice_cluster::postgres::PostgresStore;
+use boxoffice_cluster::redis::{Beside, Instances};
 use clap::Args;
 
 use super::console::Failure;
+use super::store::Started;
 
 /// Where Redis is.
 #[derive(Debug, Clone, Args)]
@@ -20,5 +24,18 @@ impl Redis {
         let usual = || std::env::var("REDIS_URLS").ok().filter(|urls| !urls.is_empty());
         let urls = self.redis_urls.clone().or_else(usual);
         Ok(urls.map(|urls| Instances::parse(&urls)).transpose()?)
+    }
+
+    /// Starts what runs beside an engine, if anybody said where Redis is.
+    pub(super) fn start(&self, started: &Started) -> Result<Option<Beside>, Failure> {
+        let Some(instances) = self.instances()? else { return Ok(None) };
+        let Some(database) = &started.database else {
+            return Err(Failure::new(
+                "Redis is for servers that share a database: give one with --database-url, or leave out --redis-urls",
+            ));
+        };
+        tracing::info!("Redis is at {}", instances.first().place());
+        let store = Arc::<PostgresStore>::clone(database);
+        Ok(Some(Beside::start(&instances, &started.engine, store)))
     }
 }

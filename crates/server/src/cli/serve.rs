@@ -8,8 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use boxoffice_cluster::kafka::Kafka;
-use boxoffice_cluster::postgres::PostgresStore;
-use boxoffice_cluster::redis::Beside;
 use boxoffice_core::limits::KEY_KEEP_SECONDS_MAX;
 use boxoffice_engine::snapshot::Retention;
 use boxoffice_engine::{Engine, Settings};
@@ -113,22 +111,9 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
 
 async fn serve(options: &Options) -> Result<(), Failure> {
     let place = options.data.place()?;
-    let instances = options.redis.instances()?;
     let started =
         place.start(&options.engine_settings(), !options.no_migrate, options.redis.instances()?.as_ref())?;
-    // Until the server ends.
-    let _beside = match (instances, &started.database) {
-        (Some(instances), Some(store)) => {
-            tracing::info!("Redis is at {}", instances.first().place());
-            Some(Beside::start(&instances, &started.engine, Arc::<PostgresStore>::clone(store)))
-        }
-        (Some(_), None) => {
-            return Err(Failure::new(
-                "Redis is for servers that share a database: give one with --database-url, or leave out --redis-urls",
-            ));
-        }
-        (None, _) => None,
-    };
+    let beside = options.redis.start(&started)?;
     let kafka = options.kafka.start(&started)?;
     let settings = options.app_settings();
     let loopback = settings.loopback;
@@ -149,7 +134,11 @@ async fn serve(options: &Options) -> Result<(), Failure> {
             ));
         }
     }
-    keep_open(app, options.listen, options.connections_max, kafka).await
+    keep_open(app, options.listen, options.connections_max, kafka).await?;
+    if let Some(beside) = beside {
+        beside.finish().await;
+    }
+    Ok(())
 }
 
 impl Options {

@@ -333,8 +333,14 @@ fn codes_in_sources(folder: &std::path::Path) -> BTreeSet<String> {
         };
         let others = |literal: &&str| {
             !literal.starts_with("BOXOFFICE_")
-                && !["SCREAMING_SNAKE_CASE", "CARGO_PKG_VERSION", "DATABASE_URL", "REDIS_URLS"]
-                    .contains(literal)
+                && ![
+                    "SCREAMING_SNAKE_CASE",
+                    "CARGO_PKG_VERSION",
+                    "DATABASE_URL",
+                    "KAFKA_BROKERS",
+                    "REDIS_URLS",
+                ]
+                .contains(literal)
         };
         codes.extend(literals.filter(shape).filter(others).map(str::to_owned));
     }

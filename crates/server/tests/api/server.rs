@@ -20,8 +20,17 @@ use crate::client::{Call, Reply};
 pub(crate) struct Store {
     directory: TempDir,
     /// Where the data is, if it is not in the directory.
-    database_url: Option<String>,
+    database: Option<Database>,
 }
+
+struct Database {
+    number: usize,
+    name: String,
+    url: String,
+}
+
+/// A Redis has so many, unless told otherwise.
+const REDIS_DATABASES: usize = 16;
 
 /// A running server. It is killed when it is dropped, so that no test leaves one behind.
 pub(crate) struct Server {
@@ -44,22 +53,23 @@ impl Store {
     pub(crate) fn new() -> Store {
         static MADE: AtomicUsize = AtomicUsize::new(0);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let database_url = std::env::var_os("BOXOFFICE_TEST_POSTGRES").map(|sockets| {
+        let database = std::env::var_os("BOXOFFICE_TEST_POSTGRES").map(|sockets| {
             let name = format!("test_{}_{number}", std::process::id());
-            create_database(Path::new(&sockets), &name).unwrap_or_else(|error| panic!("{error}"))
+            let url = create_database(Path::new(&sockets), &name).unwrap_or_else(|error| panic!("{error}"));
+            Database { number, name, url }
         });
-        Store { directory: TempDir::new().expect("a directory"), database_url }
+        Store { directory: TempDir::new().expect("a directory"), database }
     }
 
     /// Where it is; `None` if it is in a database.
     pub(crate) fn directory(&self) -> Option<PathBuf> {
-        self.database_url.is_none().then(|| self.directory.path().join("data"))
+        self.database.is_none().then(|| self.directory.path().join("data"))
     }
 
     /// For whoever wants to write to it before it is served.
     pub(crate) fn open(&self) -> Arc<dyn boxoffice_engine::store::Store> {
-        match &self.database_url {
-            Some(url) => Arc::new(PostgresStore::migrate(url).expect("a new database").0),
+        match &self.database {
+            Some(database) => Arc::new(PostgresStore::migrate(&database.url).expect("a new database").0),
             None => Arc::new(EmbeddedStore::open(&self.directory.path().join("data")).expect("a new store")),
         }
     }
@@ -68,10 +78,20 @@ impl Store {
     pub(crate) fn serve_command(&self, listen: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_boxoffice"));
         command.arg("serve").arg("--listen").arg(listen).env("NO_COLOR", "1");
-        match &self.database_url {
-            Some(url) => command.arg("--database-url").arg(url),
-            None => command.arg("--data").arg(self.directory.path().join("data")),
+        let Some(database) = &self.database else {
+            command.arg("--data").arg(self.directory.path().join("data"));
+            return command;
         };
+        command.arg("--database-url").arg(&database.url);
+        if let Ok(urls) = std::env::var("BOXOFFICE_TEST_REDIS") {
+            // What one test has there must not be another's.
+            let of_test = |url: &str| format!("{url}/{}", database.number % REDIS_DATABASES);
+            let urls: Vec<String> = urls.split(',').map(of_test).collect();
+            command.arg("--redis-urls").arg(urls.join(","));
+        }
+        if let Ok(brokers) = std::env::var("BOXOFFICE_TEST_KAFKA") {
+            command.arg("--kafka-brokers").arg(brokers).arg("--kafka-prefix").arg(&database.name);
+        }
         command
     }
 

@@ -1,10 +1,11 @@
-//! Runs a command beside real servers, and ends them with it: `with-services postgres -- cargo test ..`.
+//! Runs a command beside real servers, and ends them with it: `with-services postgres redis kafka -- cargo test ..`.
 //!
-//! Where they are stands in the command's environment: `BOXOFFICE_TEST_POSTGRES` is the directory of PostgreSQL's socket.
+//! Where they are stands in the command's environment: `BOXOFFICE_TEST_POSTGRES` is the directory of PostgreSQL's socket,
+//! `BOXOFFICE_TEST_REDIS` are the URLs of three Redis servers, `BOXOFFICE_TEST_KAFKA` is the address of a broker.
 
 use std::process::{Command, ExitCode};
 
-use boxoffice_services::{Error, Postgres};
+use boxoffice_services::{Error, Kafka, Postgres, Redis};
 
 /// Many tests at once, each with servers of its own. Nothing here survives the machine, and nobody asks it to.
 const POSTGRES_SETTINGS: &[&str] = &["fsync=off", "max_connections=400", "jit=off"];
@@ -27,15 +28,25 @@ fn run() -> Result<ExitCode, Error> {
     let mut command = Command::new(program);
     command.args(arguments);
 
-    let mut postgres = None;
+    // All of them live until the command has ended.
+    let (mut postgres, mut redis, mut kafka) = (None, Vec::new(), None);
     for name in &wanted {
         match name.as_str() {
             "postgres" => postgres = Some(Postgres::start(POSTGRES_SETTINGS)?),
+            "redis" => redis = (0..3).map(|_| Redis::start(&[])).collect::<Result<_, _>>()?,
+            "kafka" => kafka = Some(Kafka::start()?),
             unknown => return Err(Error::Wrong(format!("there is no service `{unknown}`"))),
         }
     }
     if let Some(postgres) = &postgres {
         command.env("BOXOFFICE_TEST_POSTGRES", postgres.sockets());
+    }
+    if !redis.is_empty() {
+        let urls: Vec<String> = redis.iter().map(Redis::url).collect();
+        command.env("BOXOFFICE_TEST_REDIS", urls.join(","));
+    }
+    if let Some(kafka) = &kafka {
+        command.env("BOXOFFICE_TEST_KAFKA", kafka.brokers());
     }
     let status =
         command.status().map_err(|error| Error::Io { what: format!("cannot run {command:?}"), error })?;
