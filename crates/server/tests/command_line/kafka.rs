@@ -11,14 +11,13 @@ use serde_json::{Value, json};
 
 use crate::process::{Server, boxoffice, run, said, within_deadline};
 
-/// Asks for a booking without waiting for its answer: status, headers in lower case, body.
-fn book_later(server: &Server, key: Option<&str>, customer: &str) -> (u16, String, Value) {
+/// Asks for a booking with these headers: status, head in lower case, body.
+fn book(server: &Server, headers: &[&str], customer: &str) -> (u16, String, Value) {
     let body = json!({ "customer": customer, "event": "hall", "best_available": { "quantity": 2 } });
     let request = server.request("POST", "/v1/bookings", Some(&body));
-    let key = key.map(|key| format!("idempotency-key: {key}\r\n")).unwrap_or_default();
-    let request = request.replacen("\r\n", &format!("\r\nprefer: wait=5, Respond-Async\r\n{key}"), 1);
+    let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
     let mut stream = server.connect();
-    stream.write_all(request.as_bytes()).unwrap();
+    stream.write_all(request.replacen("\r\n", &format!("\r\n{headers}"), 1).as_bytes()).unwrap();
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
     let (head, body) = text.split_once("\r\n\r\n").unwrap();
@@ -66,7 +65,9 @@ fn two_servers_sell_through_kafka_and_tell_it_what_changed() {
     }
 
     // A booking that is taken before it is decided.
-    let (status, head, taken) = book_later(&one, Some("later"), "bob");
+    const LATER: &str = "prefer: wait=5, Respond-Async";
+    const KEY: &str = "idempotency-key: later";
+    let (status, head, taken) = book(&one, &[LATER, KEY], "bob");
     assert_eq!(status, 202, "{taken}");
     let place = taken["url"].as_str().unwrap();
     assert!(head.contains(&format!("location: {place}\r\n")), "{head}");
@@ -74,13 +75,12 @@ fn two_servers_sell_through_kafka_and_tell_it_what_changed() {
     assert_eq!(taken["stream"], json!(format!("{place}/stream")));
     let booking = within_deadline(|| Some(one.get(place)).filter(|(status, _)| *status == 200)).1;
     assert_eq!((&booking["id"], &booking["customer"]), (&taken["id"], &json!("bob")));
-    let again = book_later(&other, Some("later"), "bob");
+    let again = book(&other, &[LATER, KEY], "bob");
     assert_eq!((again.0, &again.2), (202, &taken), "the same key names the same booking");
-    let body = json!({ "customer": "bob", "event": "hall", "best_available": { "quantity": 2 } });
-    let (status, answer) = one.try_ask("POST", "/v1/bookings", "later", &body).unwrap();
+    let (status, _, answer) = book(&one, &[KEY], "bob");
     assert_eq!((status, &answer["id"]), (201, &taken["id"]), "its answer is there to be asked for");
     assert_eq!(answer["hold_token"], taken["hold_token"]);
-    let (status, _, keyless) = book_later(&other, None, "cid");
+    let (status, _, keyless) = book(&other, &[LATER], "cid");
     assert_eq!(status, 202, "{keyless}");
     let place = keyless["url"].as_str().unwrap();
     within_deadline(|| (other.get(place).0 == 200).then_some(()));
