@@ -118,14 +118,18 @@ impl std::str::FromStr for RedeemCode {
     }
 }
 
-/// Refuses an id that is not `[a-z0-9][a-z0-9-]{0,62}`.
-pub(crate) fn check_slug(slug: &str, pointer: &str) -> Result<(), Refusal> {
+/// Whether a text is `[a-z0-9][a-z0-9-]{0,62}`, as the ids of inventories are.
+pub fn is_slug(text: &str) -> bool {
     let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    let bytes = slug.as_bytes();
-    let well_formed = bytes.first().is_some_and(|&first| letter(first))
+    let bytes = text.as_bytes();
+    bytes.first().is_some_and(|&first| letter(first))
         && bytes.len() <= SLUG_CHARACTERS_MAX
-        && bytes.iter().all(|&byte| letter(byte) || byte == b'-');
-    if well_formed {
+        && bytes.iter().all(|&byte| letter(byte) || byte == b'-')
+}
+
+/// Refuses an id that is none: see [`is_slug`].
+pub(crate) fn check_slug(slug: &str, pointer: &str) -> Result<(), Refusal> {
+    if is_slug(slug) {
         return Ok(());
     }
     Err(Refusal::invalid(

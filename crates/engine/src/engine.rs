@@ -320,9 +320,13 @@ impl Engine {
         if known.is_some() || !shared.store.is_shared() {
             return Ok(known);
         }
+        shared.availability.check()?;
         let (sender, receiver) = oneshot::channel();
         match shared.errands.offer(Errand::Find(name.into(), sender)) {
-            Ok(()) => Ok(receiver.await.map_err(|_| SubmitError::Stopped)??),
+            Ok(()) => match shared.availability.or_away(receiver).await {
+                Some(found) => Ok(found.map_err(|_| SubmitError::Stopped)??),
+                None => Err(SubmitError::unavailable()),
+            },
             Err(Rejected::Full(_)) => Err(SubmitError::overloaded()),
             Err(Rejected::Closed(_)) => Err(SubmitError::Stopped),
         }
@@ -512,7 +516,8 @@ impl Engine {
     /// is asked the next time. What is not so does no harm: only the store is believed.
     pub fn heard(&self, inventory: InventoryNumber, sequence: u64) {
         let Some(entry) = self.running.registry.of_number(inventory) else { return };
-        if entry.published().is_some_and(|published| published.sequence() < sequence) {
+        // One that is not shown may be on its way into memory, without this.
+        if entry.published().is_none_or(|published| published.sequence() < sequence) {
             let shards = &self.running.shared.shards;
             // One that has ended need not know.
             drop(shards[shard_of(entry.route, shards.len())].tell(News::Heard(inventory, sequence)));
@@ -607,6 +612,11 @@ impl Engine {
     /// Why the engine has stopped; `None` while it runs.
     pub fn stop_reason(&self) -> Option<StopReason> {
         self.running.shared.stopped.borrow().clone()
+    }
+
+    /// Says that it will be closed in a moment, before whoever waits for a commit is waited for: see [`Store::hurry`].
+    pub fn hurry(&self) {
+        self.running.shared.store.hurry();
     }
 
     /// Answers everything that was taken, takes no more, and closes the store. Blocks until that is done.

@@ -146,6 +146,8 @@ struct Live {
 struct Waiting {
     requests: Vec<Request>,
     readers: Vec<tokio::sync::oneshot::Sender<Result<(), SubmitError>>>,
+    /// The last sequence that was heard of meanwhile: it may not be in what is read.
+    seen: u64,
 }
 
 impl Shard {
@@ -183,15 +185,19 @@ impl Shard {
 
     /// The store has this head, by whomever.
     pub(crate) fn seen(&mut self, head: &Head) {
-        if self.live.contains_key(&head.inventory) {
-            self.heard(head.inventory, head.sequence);
-        } else if !self.loading.contains_key(&head.inventory) {
+        let number = head.inventory;
+        if self.live.contains_key(&number) || self.loading.contains_key(&number) {
+            self.heard(number, head.sequence);
+        } else {
             self.watch(head);
         }
     }
 
     /// Somebody says that an inventory has a sequence. If it is in memory and behind that, it is to be caught up.
     pub(crate) fn heard(&mut self, number: InventoryNumber, latest: u64) {
+        if let Some(waiting) = self.loading.get_mut(&number) {
+            waiting.seen = waiting.seen.max(latest);
+        }
         let Some(live) = self.live.get_mut(&number) else { return };
         live.seen = live.seen.max(latest);
         // What is open or on its way will be fenced, if it has to be.
@@ -331,6 +337,7 @@ impl Shard {
         let failure = match result {
             Ok(Some((loaded, state))) => {
                 self.take_in(now, number, loaded, state);
+                self.heard(number, waiting.seen);
                 None
             }
             Ok(None) => Some(SubmitError::NoSuchInventory),

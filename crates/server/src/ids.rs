@@ -1,6 +1,6 @@
 //! UUIDs of bookings, names of inventories, and ids made for things that nobody named.
 
-use boxoffice_core::ids::{BookingId, InventoryKind};
+use boxoffice_core::ids::{BookingId, InventoryKind, is_slug};
 use boxoffice_engine::{Engine, InventoryNumber};
 use uuid::Uuid;
 
@@ -56,7 +56,8 @@ pub(crate) async fn find_inventory(
     kind: InventoryKind,
     id: &str,
 ) -> Result<InventoryNumber, Problem> {
-    let found = engine.find(&inventory_name(tenant, kind, id)).await?;
+    // What cannot be an id need not be looked for in the store, which may not even be able to say it.
+    let found = if is_slug(id) { engine.find(&inventory_name(tenant, kind, id)).await? } else { None };
     found.ok_or_else(|| inventory_not_found(kind, id))
 }
 

@@ -42,7 +42,7 @@ struct Hold {
 }
 
 /// Callers who went away before their hold was decided give its place back after this time.
-const DECIDED_WITHIN_SECONDS: u32 = 30;
+pub(crate) const DECIDED_WITHIN_SECONDS: u32 = 30;
 
 /// Tokens that come back at a steady rate; a second's worth at most.
 struct Bucket {
@@ -80,12 +80,12 @@ impl Rates {
         }
     }
 
-    /// The holds of a caller who has as many as allowed: some of them may have ended otherwise than by time.
-    pub(crate) fn holds_of(&self, caller: &Caller) -> Vec<BookingId> {
+    /// The holds of a caller who has as many as allowed, with their deadlines: some of them may have ended otherwise than by time.
+    pub(crate) fn holds_of(&self, caller: &Caller) -> Vec<(BookingId, Timestamp)> {
         let most = self.settings.live_holds_per_caller.map_or(usize::MAX, |most| most as usize);
         let holds = self.holds.lock();
         let own = holds.get(&holder(caller)).filter(|own| own.len() >= most);
-        own.into_iter().flatten().filter(|hold| hold.is_made).map(|hold| hold.id).collect()
+        own.into_iter().flatten().filter(|hold| hold.is_made).map(|hold| (hold.id, hold.until)).collect()
     }
 
     /// Counts a new hold, or refuses it to whoever has too many; `ended` are those that are known to be none any more.
@@ -209,7 +209,8 @@ mod tests {
                 rates.settle_hold(&caller(), id(number), None);
             }
         }
-        assert_eq!(rates.holds_of(&caller()), [id(1), id(2)]);
+        let held: Vec<BookingId> = rates.holds_of(&caller()).into_iter().map(|(id, _)| id).collect();
+        assert_eq!(held, [id(1), id(2)]);
         assert!(!asks(&rates, NOW, &[], 3));
         assert!(asks(&rates, NOW, &[id(1)], 3));
     }

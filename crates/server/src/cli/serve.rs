@@ -195,7 +195,8 @@ pub(super) async fn keep_open(
         drop(changes.await);
     }
     let close = move || {
-        // First nobody decides any more, then nothing is decided.
+        // First nobody decides any more, then nothing is decided. Who decides may wait for a database that is away.
+        engine.hurry();
         drop(kafka);
         engine.close()
     };

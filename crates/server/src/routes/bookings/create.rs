@@ -27,6 +27,7 @@ use crate::ids::{find_inventory, uuid};
 use crate::input::{Input, Object};
 use crate::outer::json;
 use crate::problem::{Problem, ProblemBody};
+use crate::rates::DECIDED_WITHIN_SECONDS;
 use crate::submit::{Asked, Granted};
 
 /// Who wants what.
@@ -271,7 +272,8 @@ pub(crate) async fn create(
     Input(request): Input<NewBooking>,
 ) -> Result<Response, Problem> {
     let prepared = prepare(&app, caller, key, request).await?;
-    if app.commands_are_routed && prefers_async(&headers) {
+    // Whoever is told of an id before it is decided must not have chosen it: it may be another's, and the token with it.
+    if app.commands_are_routed && prepared.sent.request.id.is_none() && prefers_async(&headers) {
         return prepared.hand_over(&app).await;
     }
     let granted = prepared.send(&app).await?;
@@ -303,7 +305,12 @@ pub(crate) async fn prepare(
     request: NewBooking,
 ) -> Result<Prepared, Problem> {
     let inventory = request.inventory(app, &caller).await?;
-    let book = request.command(app, &caller, inventory).await?;
+    let mut book = request.command(app, &caller, inventory).await?;
+    if app.commands_are_routed
+        && let Some(named) = id_under_key(app, &caller, &key, inventory, &request)
+    {
+        book.id = named;
+    }
     admit_hold(app, &caller, inventory, &book, &key).await?;
     let sent = Sent { inventory, caller, key, request, admitted: book.id };
     let command = sent.asked(app).command(Action::Book(Box::new(book)));
@@ -339,17 +346,12 @@ fn prefers_async(headers: &HeaderMap) -> bool {
 
 impl Prepared {
     /// Answers as soon as the command is kept for good.
-    async fn hand_over(mut self, app: &App) -> Result<Response, Problem> {
-        let admitted = self.sent.admitted;
-        if let Some(named) = self.sent.id_under_key(app)
-            && let Action::Book(book) = &mut self.command.action
-        {
-            book.id = named;
-            self.sent.admitted = named;
-        }
+    async fn hand_over(self, app: &App) -> Result<Response, Problem> {
         let id = self.sent.admitted;
         app.engine.hand_over(self.sent.inventory, self.command).await?;
-        app.rates.settle_hold(&self.sent.caller, admitted, Some((id, app.engine.now())));
+        // Nobody will be told what became of it: until it can be looked up it counts.
+        let decided_by = app.engine.now().plus_seconds(DECIDED_WITHIN_SECONDS);
+        app.rates.settle_hold(&self.sent.caller, id, Some((id, decided_by)));
         let url = format!("/v1/bookings/{}", uuid(id));
         let body = TakenBooking {
             id: uuid(id),
@@ -365,21 +367,29 @@ impl Prepared {
     }
 }
 
-impl Sent {
-    /// Of a booking that is named before it is decided, under a key: the same each time it is sent, or a retry would be told of
-    /// a booking that never is. Its time is none, as its bits are all needed to tell it from others.
-    fn id_under_key(&self, app: &App) -> Option<BookingId> {
-        let idempotency = self.key.for_request(app, &self.caller, OPERATION, &self.request)?;
-        if self.request.id.is_some() {
-            return None;
-        }
-        let parts: [&[u8]; 2] = [&self.inventory.0.to_le_bytes(), &idempotency.key.0];
-        let bits = app.secret.derive("booking", &parts);
-        let (time, random) = bits.split_at(16);
-        let number = |bytes: &[u8]| u64::from_le_bytes(*bytes.first_chunk().expect("half a hash"));
-        Some(booking_id(self.inventory, Timestamp(number(time).cast_signed()), number(random) | 1))
+/// Of a booking that may be named before it is decided, under a key: the same each time the same request is sent, or a retry would be
+/// told of a booking that never is; and another one for another request under that key, whose sender is not to have the token. Its
+/// time is none, as its bits are all needed to tell it from others.
+fn id_under_key(
+    app: &App,
+    caller: &Caller,
+    key: &IdempotencyKey,
+    inventory: InventoryNumber,
+    request: &NewBooking,
+) -> Option<BookingId> {
+    let idempotency = key.for_request(app, caller, OPERATION, request)?;
+    if request.id.is_some() {
+        return None;
     }
+    let fingerprint = idempotency.fingerprint.to_le_bytes();
+    let parts: [&[u8]; 3] = [&inventory.0.to_le_bytes(), &idempotency.key.0, &fingerprint];
+    let bits = app.secret.derive("booking", &parts);
+    let (time, random) = bits.split_at(16);
+    let number = |bytes: &[u8]| u64::from_le_bytes(*bytes.first_chunk().expect("half a hash"));
+    Some(booking_id(inventory, Timestamp(number(time).cast_signed()), number(random) | 1))
+}
 
+impl Sent {
     fn asked<'a>(&'a self, app: &'a App) -> Asked<'a, NewBooking> {
         Asked { app, caller: &self.caller, key: &self.key, operation: OPERATION, request: &self.request }
     }
@@ -413,9 +423,13 @@ pub(crate) async fn admit_hold(
         return Ok(());
     }
     let mut ended = std::collections::HashSet::new();
-    for id in app.rates.holds_of(caller) {
-        let found = app.engine.booking(id).await?;
-        if !found.is_some_and(|(_, booking)| matches!(booking.status, Status::OnHold { .. })) {
+    for (id, until) in app.rates.holds_of(caller) {
+        let is_over = match app.engine.booking(id).await? {
+            Some((_, booking)) => !matches!(booking.status, Status::OnHold { .. }),
+            // It is not decided yet, or was refused.
+            None => app.engine.now() >= until,
+        };
+        if is_over {
             ended.insert(id);
         }
     }
