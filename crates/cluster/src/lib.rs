@@ -1,4 +1,7 @@
-//! The engine's seams on PostgreSQL; Redis/Kvrocks and Kafka are still to come. Never rules or HTTP handlers.
+//! The engine's seams on PostgreSQL and Kafka, and what Redis or Kvrocks does beside them. Never rules or HTTP handlers.
 
+pub mod kafka;
 pub mod postgres;
+pub mod redis;
 pub mod turns;
+mod wait;

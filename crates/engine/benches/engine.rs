@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use boxoffice_core::command::{Action, Command, Idempotency};
 use boxoffice_core::commands::{BestAvailable, Book, CreateEvent, SeatWish, Want};
 use boxoffice_core::event::{SectionPlan, SubsectionPlan};
-use boxoffice_core::ids::{Actor, BookingId, RedeemCode};
+use boxoffice_core::ids::Actor;
 use boxoffice_core::memory::KeyDigest;
 use boxoffice_core::money::{Currency, Money};
 use boxoffice_core::outcome::Outcome;
@@ -203,10 +203,11 @@ async fn engine_bookings(directory: &Path, clients: usize, group: u64, halls: us
                     }
                     let began = Instant::now();
                     let answers = if group == 1 {
-                        vec![engine.submit(hall, booking(hall, client as u64, turn)).await]
+                        vec![engine.submit(hall, booking(&engine, hall, client as u64, turn)).await]
                     } else {
                         let turns = turn * group..(turn + 1) * group;
-                        let commands = turns.map(|turn| (hall, booking(hall, client as u64, turn))).collect();
+                        let commands =
+                            turns.map(|turn| (hall, booking(&engine, hall, client as u64, turn))).collect();
                         engine.submit_all(commands).await
                     };
                     latencies.push(began.elapsed());
@@ -258,20 +259,18 @@ async fn create_hall(engine: &Engine, name: &str) -> InventoryNumber {
 }
 
 /// One seat for a new customer under a new key.
-fn booking(hall: InventoryNumber, client: u64, turn: u64) -> Command {
+fn booking(engine: &Engine, hall: InventoryNumber, client: u64, turn: u64) -> Command {
     let number = client << 32 | turn;
     let random = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let mut id = [0; 16];
-    id[..8].copy_from_slice(&number.to_be_bytes());
-    id[8..12].copy_from_slice(&random.to_be_bytes()[..4]);
-    id[12..].copy_from_slice(&hall.0.to_be_bytes());
     let mut key = [0; 16];
     key[..8].copy_from_slice(&random.to_be_bytes());
     key[8..].copy_from_slice(&number.to_be_bytes());
     let best = BestAvailable { quantity: 1, section: None, adjacent_required: false };
     let want = Want::Event { seats: SeatWish::Best(best), areas: Vec::new() };
-    let code = RedeemCode::from_random((random >> 32) as u32);
-    let book = Book::new(BookingId::from_bytes(id), &format!("user-{number:x}"), want, code);
+    // As the server has them made: an id that a caller chose has to be looked up in the whole store.
+    let id = engine.new_booking_id(hall);
+    let code = engine.new_redeem_code();
+    let book = Book::new(id, &format!("user-{number:x}"), want, code);
     let idempotency = Idempotency { key: KeyDigest(key), fingerprint: random, keep_seconds: 86_400 };
     Command { by: Actor(1), idempotency: Some(idempotency), action: Action::Book(Box::new(book)) }
 }
@@ -282,7 +281,7 @@ fn bytes_per_booking(directory: &Path, runtime: &tokio::runtime::Runtime) -> usi
     runtime.block_on(async {
         let engine = Engine::open(&store, &Settings::default()).expect("a new store");
         let hall = create_hall(&engine, "hall").await;
-        let commands = (0..BOOKINGS).map(|turn| (hall, booking(hall, 1, turn as u64))).collect();
+        let commands = (0..BOOKINGS).map(|turn| (hall, booking(&engine, hall, 1, turn as u64))).collect();
         engine.submit_all(commands).await;
         engine.close().expect("a clean end");
     });

@@ -28,9 +28,11 @@ static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 
 const NOW: Timestamp = Timestamp(1_796_083_200_000);
 const BOOKINGS: u64 = 1_000_000;
-const GROUP: u64 = 10_000;
+/// About what a commit has in an on-sale. The newest batches are counted, too.
+const GROUP: u64 = 1_000;
 const BYTES_PER_BOOKING_MAX: u64 = 400;
-const IDLE: Duration = Duration::from_secs(10);
+/// Shorter than the holds, longer than it takes to be quiet.
+const IDLE: Duration = Duration::from_mins(10);
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
@@ -47,9 +49,11 @@ async fn main() {
             assert!(matches!(answer.expect("an answer").outcome, Outcome::Granted(_)));
         }
     }
-    // A snapshot that is being made has a copy of its own.
+    // The snapshot of a quiet inventory comes first: while it is made it has a copy of its own, and it leaves pages in the store's
+    // cache.
+    clock.set(NOW.plus_seconds(60));
     let live = allocated_at_rest().await;
-    let mut now = NOW.plus_seconds(60);
+    let mut now = NOW.plus_seconds(660);
     while engine.in_memory() > 0 {
         clock.set(now);
         now = now.plus_seconds(1);

@@ -35,15 +35,18 @@ pub enum SubmitError {
         /// When it makes sense to try again.
         retry_after: Duration,
     },
-    /// The store does not answer at the moment. The command was not taken, or the question not answered.
-    #[error("the store does not answer; try again in {} s", retry_after.as_secs())]
+    /// Nobody can say whether the command was done. With the same idempotency key it can be sent again safely.
+    #[error("the outcome is unknown; send the command again with the same idempotency key")]
+    OutcomeUnknown,
+    /// What decides cannot be reached. The command was not taken.
+    #[error("what decides cannot be reached; try again in {} s", retry_after.as_secs())]
     Unavailable {
         /// When it makes sense to try again.
         retry_after: Duration,
     },
-    /// Nobody can say whether the command was done. With the same idempotency key it can be sent again safely.
-    #[error("the outcome is unknown; send the command again with the same idempotency key")]
-    OutcomeUnknown,
+    /// The command came from the log before, and was decided then: see [`crate::Engine::submit_from_log`].
+    #[error("the command was decided before")]
+    AlreadyDecided,
     /// The engine has stopped. The command was not done and never will be.
     #[error("the engine has stopped")]
     Stopped,

@@ -288,6 +288,7 @@ impl Restoring {
             record: bytes,
             chosen_ids: chosen_ids(self.head.inventory, &record.changes).collect(),
             changes: Arc::new(record.changes),
+            positions: None,
         });
         self.last = Some((hash, sequence));
         Ok(())
@@ -303,6 +304,7 @@ impl Restoring {
                 record: Vec::new(),
                 changes: Arc::default(),
                 chosen_ids: Vec::new(),
+                positions: None,
             });
         }
         let inventory = match &self.manifest {

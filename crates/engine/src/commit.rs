@@ -13,6 +13,7 @@ use crate::measure;
 use crate::part::{Fenced, Part, Through};
 use crate::published::Registry;
 use crate::record::Head;
+use crate::routing::Position;
 use crate::store::{BatchWrite, CommitError, Store, StoreError};
 
 /// Makes batches durable and releases them.
@@ -94,10 +95,15 @@ impl Committer {
         let fenced = fenced.and_then(|fenced| {
             let unwritten = batches.iter().flat_map(|batch| &batch.parts).filter(|part| part.write.is_none());
             let unwritten = unwritten.filter(|part| !is_out_of_date(out_of_date, part));
-            Ok((fenced, self.overtaken(unwritten)?))
+            let overtaken = self.overtaken(unwritten)?;
+            let stopped = batches.iter().flat_map(|batch| &batch.parts);
+            let stopped =
+                stopped.filter(|part| fenced.contains(&part.number) || is_out_of_date(out_of_date, part));
+            let last_positions = self.last_positions(stopped)?;
+            Ok((fenced, overtaken, last_positions))
         });
-        let (fenced, overtaken) = match fenced {
-            Ok(both) => both,
+        let (fenced, overtaken, last_positions) = match fenced {
+            Ok(settled) => settled,
             Err(error) => {
                 *failed = true;
                 batches.into_iter().flat_map(|batch| batch.parts).for_each(Part::unknown);
@@ -126,7 +132,13 @@ impl Committer {
             tell(Settled {
                 shard,
                 through: passed.iter().map(Part::through).collect(),
-                fenced: stopped.into_iter().map(|part| part.fenced(&self.chosen_ids)).collect(),
+                fenced: stopped
+                    .into_iter()
+                    .map(|part| {
+                        let last = last_positions.get(&part.number).copied();
+                        part.fenced(&self.chosen_ids, last)
+                    })
+                    .collect(),
             });
             durable.extend(passed);
         }
@@ -179,6 +191,21 @@ impl Committer {
         };
         let moved = heads.iter().filter(|head| decided_on[&head.inventory].0 != head.hash);
         Ok(moved.map(|head| (head.inventory, decided_on[&head.inventory].1)).collect())
+    }
+
+    /// How far the log was decided in the inventories of parts that were fenced, if they brought any of it.
+    fn last_positions<'a>(
+        &self,
+        stopped: impl Iterator<Item = &'a Part>,
+    ) -> Result<HashMap<InventoryNumber, Position>, CommitError> {
+        let from_log = stopped.filter(|part| part.positions().is_some());
+        let numbers: Vec<InventoryNumber> = from_log.map(|part| part.number).collect();
+        if numbers.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let positions = self.store.last_positions(&numbers);
+        let positions = positions.map_err(|error: StoreError| CommitError::Failed(error.to_string()))?;
+        Ok(positions.into_iter().collect())
     }
 
     fn write(&self, writes: &[&BatchWrite]) -> Result<Vec<InventoryNumber>, CommitError> {

@@ -1,9 +1,10 @@
 //! The handle: submit commands, read views, follow the journal.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use boxoffice_core::booking::Booking;
@@ -21,13 +22,15 @@ use crate::inbox::{Inbox, Rejected};
 use crate::limits::{
     CATCH_UP_MAX, NAME_BYTES_MAX, QUEUE_COMMANDS_MAX, SEAL_AHEAD_COMMANDS_MIN, SNAPSHOT_JOURNAL_BYTES_MIN,
 };
+use crate::moved::Moved;
 use crate::published::{Entry, Published, Registry, State, route_of};
+use crate::routing::{Position, Routed, Router};
 use crate::shard::{Request, Shard, Target};
 use crate::snapshot::Retention;
 use crate::stepped::{Assembled, assemble};
 use crate::store::{CommitError, Document, EmbeddedStore, OpenError, Store, StoreError};
 use crate::subscription::Subscription;
-use crate::threads::{self, News, Offer, Shared, StopReason, Threads};
+use crate::threads::{self, News, Nudge, Offer, Shared, StopReason, Threads};
 use crate::view::StockView;
 
 /// A running engine. Clones are handles to the same one; it stops in an orderly way when the last is dropped, or when
@@ -41,6 +44,7 @@ struct Running {
     shared: Arc<Shared>,
     registry: Arc<Registry>,
     threads: Threads,
+    router: OnceLock<Arc<dyn Router>>,
 }
 
 /// How an engine runs.
@@ -131,8 +135,9 @@ impl Engine {
             snapshots: Inbox::new(0),
             retention: settings.retention,
             stopped: watch::Sender::new(None),
+            nudge: Nudge::default(),
         });
-        let running = Running { shared, registry, threads: Threads::default() };
+        let running = Running { shared, registry, threads: Threads::default(), router: OnceLock::new() };
         running.spawn(shards)?;
         Ok(Engine { running: Arc::new(running) })
     }
@@ -140,7 +145,41 @@ impl Engine {
     /// Sends a command to an inventory and waits until its answer is durable.
     pub async fn submit(&self, inventory: InventoryNumber, command: Command) -> Result<Answer, SubmitError> {
         let entry = self.entry(inventory)?;
-        self.ask(entry.route, Target::Number(inventory), command).await
+        let Some(router) = self.running.router.get() else {
+            return self.ask(entry.route, Target::Number(inventory), command).await;
+        };
+        let (availability, name) = (&self.running.shared.availability, Arc::clone(&entry.name));
+        availability.check()?;
+        let answers = availability.or_away(router.submit(vec![Routed { inventory, name, command }])).await;
+        let mut answers = answers.ok_or(SubmitError::OutcomeUnknown)?;
+        let answer = answers.pop().expect("each command has an answer")?;
+        self.await_shown(inventory, answer.sequence).await;
+        Ok(answer)
+    }
+
+    /// From now on commands to inventories that exist go through a log, and are decided by whoever takes them from there.
+    /// What creates inventories, and what falls due, is decided here as before.
+    ///
+    /// # Panics
+    /// If it has a router.
+    pub fn route(&self, router: Arc<dyn Router>) {
+        assert!(self.running.router.set(router).is_ok(), "an engine has one router");
+    }
+
+    /// Whether commands go through a log.
+    pub fn is_routed(&self) -> bool {
+        self.running.router.get().is_some()
+    }
+
+    /// Has the log take a command for good, and does not wait for its answer.
+    ///
+    /// # Panics
+    /// If commands do not go through a log.
+    pub async fn hand_over(&self, inventory: InventoryNumber, command: Command) -> Result<(), SubmitError> {
+        self.running.shared.availability.check()?;
+        let name = Arc::clone(&self.entry(inventory)?.name);
+        let router = self.running.router.get().expect("commands go through a log");
+        router.hand_over(Routed { inventory, name, command }).await
     }
 
     /// Sends a command to the inventory of a name, which it creates if it is a command that does so.
@@ -156,11 +195,80 @@ impl Engine {
         &self,
         commands: Vec<(InventoryNumber, Command)>,
     ) -> Vec<Result<Answer, SubmitError>> {
+        let (availability, count) = (&self.running.shared.availability, commands.len());
+        if let Err(error) = availability.check() {
+            return vec![Err(error); count];
+        }
+        let answers = match self.running.router.get() {
+            Some(router) => availability.or_away(self.submit_routed(&**router, commands)).await,
+            None => availability.or_away(self.decide_all(commands, &[])).await,
+        };
+        answers.unwrap_or_else(|| vec![Err(SubmitError::OutcomeUnknown); count])
+    }
+
+    /// Decides commands here that were taken from the log, those of one inventory in the order of their positions.
+    ///
+    /// Whoever takes them waits for all answers before the next ones: so none overtakes another, even if they have to be decided
+    /// again. One that was decided before, by whomever, is told [`SubmitError::AlreadyDecided`]. While the store is away they wait.
+    pub async fn submit_from_log(
+        &self,
+        commands: Vec<(InventoryNumber, Command)>,
+        positions: &[Position],
+    ) -> Vec<Result<Answer, SubmitError>> {
+        assert_eq!(commands.len(), positions.len(), "each command has a position");
+        self.decide_all(commands, positions).await
+    }
+
+    /// Learns of inventories that other processes created, now instead of a moment later. Reads the store.
+    pub fn look_for(&self, inventories: &[InventoryNumber]) -> Result<(), StoreError> {
+        let unknown: Vec<InventoryNumber> =
+            inventories.iter().copied().filter(|&number| self.entry(number).is_err()).collect();
+        if !unknown.is_empty() {
+            let heads = self.running.shared.store.heads_of(&unknown)?;
+            heads.iter().for_each(|head| self.running.shared.committer.learn(head));
+        }
+        Ok(())
+    }
+
+    async fn submit_routed(
+        &self,
+        router: &dyn Router,
+        commands: Vec<(InventoryNumber, Command)>,
+    ) -> Vec<Result<Answer, SubmitError>> {
+        let mut known = Vec::with_capacity(commands.len());
+        let mut answers: Vec<Result<Answer, SubmitError>> = Vec::with_capacity(commands.len());
+        let mut routed = Vec::with_capacity(commands.len());
+        for (inventory, command) in commands {
+            match self.entry(inventory) {
+                Ok(entry) => {
+                    known.push((answers.len(), inventory));
+                    routed.push(Routed { inventory, name: Arc::clone(&entry.name), command });
+                    answers.push(Err(SubmitError::OutcomeUnknown));
+                }
+                Err(error) => answers.push(Err(error)),
+            }
+        }
+        let mut reached: BTreeMap<InventoryNumber, u64> = BTreeMap::new();
+        for ((index, inventory), answer) in known.into_iter().zip(router.submit(routed).await) {
+            if let Ok(answer) = &answer {
+                let reached = reached.entry(inventory).or_default();
+                *reached = answer.sequence.max(*reached);
+            }
+            answers[index] = answer;
+        }
+        for (inventory, sequence) in reached {
+            self.await_shown(inventory, sequence).await;
+        }
+        answers
+    }
+
+    async fn decide_all(
+        &self,
+        commands: Vec<(InventoryNumber, Command)>,
+        positions: &[Position],
+    ) -> Vec<Result<Answer, SubmitError>> {
         if commands.is_empty() {
             return Vec::new();
-        }
-        if let Err(error) = self.running.shared.availability.check() {
-            return vec![Err(error); commands.len()];
         }
         let shards = &self.running.shared.shards;
         let commands = Arc::new(commands);
@@ -172,6 +280,7 @@ impl Engine {
             let requests = (first_index..first_index + same.len()).map(|index| Request {
                 target: Target::Number(inventory),
                 asked: Asked::Part(Arc::clone(&group), index),
+                position: positions.get(index).copied(),
             });
             first_index += same.len();
             match self.entry(inventory) {
@@ -193,13 +302,7 @@ impl Engine {
         }
         // Commands that are lost with their thread end the wait, because nobody else holds the group.
         drop(group);
-        let unknown = || vec![Err(SubmitError::OutcomeUnknown); commands.len()];
-        self.running
-            .shared
-            .availability
-            .or_away(receiver)
-            .await
-            .map_or_else(unknown, |answers| answers.unwrap_or_else(|_| unknown()))
+        receiver.await.unwrap_or_else(|_| vec![Err(SubmitError::OutcomeUnknown); commands.len()])
     }
 
     /// The number of an inventory.
@@ -227,6 +330,11 @@ impl Engine {
             Some((listed, entry.published()?.stock()))
         });
         shown.collect()
+    }
+
+    /// The stock of an inventory, if it is in memory; no use of it either.
+    pub fn view_in_memory(&self, inventory: InventoryNumber) -> Option<Arc<StockView>> {
+        Some(self.running.registry.of_number(inventory)?.published()?.stock())
     }
 
     /// Where the inventories in memory stand, in the order they were created. Looking does not keep them there. What is
@@ -301,6 +409,19 @@ impl Engine {
         Ok(tokio::time::timeout(CATCH_UP_MAX, caught_up).await.is_ok_and(|caught_up| caught_up.is_ok()))
     }
 
+    /// Waits until what is read here shows a commit that another process made: whoever was answered reads it next. Not for
+    /// long, as with [`Engine::catch_up`].
+    async fn await_shown(&self, inventory: InventoryNumber, sequence: u64) {
+        let Ok(published) = self.published(inventory).await else { return };
+        let mut shown = published.follow();
+        if *shown.borrow() >= sequence {
+            return;
+        }
+        self.running.shared.nudge.now();
+        let caught_up = shown.wait_for(|&shown| shown >= sequence);
+        drop(tokio::time::timeout(CATCH_UP_MAX, caught_up).await);
+    }
+
     /// A booking and the stock of its inventory, both as of the same commit.
     pub async fn booking_and_stock(
         &self,
@@ -352,6 +473,32 @@ impl Engine {
         before: impl Fn(usize, &Booking) -> bool,
     ) -> Result<Vec<(usize, Arc<Booking>)>, SubmitError> {
         self.look(inventory, |state| state.bookings.before(count, before)).await
+    }
+
+    /// Of these bookings, those that an inventory has, as of its last commit.
+    pub async fn bookings_by_id(
+        &self,
+        inventory: InventoryNumber,
+        ids: &[BookingId],
+    ) -> Result<Vec<Arc<Booking>>, SubmitError> {
+        self.look(inventory, |state| ids.iter().filter_map(|&id| state.bookings.get(id).cloned()).collect())
+            .await
+    }
+
+    /// Tells from now on which inventories show something new, whoever committed it.
+    pub fn moved(&self) -> Moved {
+        self.running.registry.moved()
+    }
+
+    /// Takes a hint that another process has committed this sequence, so that an inventory in memory need not wait until the store
+    /// is asked the next time. What is not so does no harm: only the store is believed.
+    pub fn heard(&self, inventory: InventoryNumber, sequence: u64) {
+        let Some(entry) = self.running.registry.of_number(inventory) else { return };
+        if entry.published().is_some_and(|published| published.sequence() < sequence) {
+            let shards = &self.running.shared.shards;
+            // One that has ended need not know.
+            drop(shards[shard_of(entry.route, shards.len())].tell(News::Heard(inventory, sequence)));
+        }
     }
 
     /// Follows an inventory from a sequence on: the first batch will be the one after it.
@@ -476,7 +623,7 @@ impl Engine {
         self.running.shared.availability.check()?;
         let (sender, receiver) = oneshot::channel();
         let command = Arc::new(command);
-        let request = Request { target, asked: Asked::One(Arc::clone(&command), sender) };
+        let request = Request { target, asked: Asked::One(Arc::clone(&command), sender), position: None };
         let shards = &self.running.shared.shards;
         match shards[shard_of(route, shards.len())].offer(Offer::Command(request)) {
             Ok(()) => {

@@ -45,6 +45,8 @@ pub const JOURNAL_READ_BYTES: usize = 4 * 1024 * 1024;
 pub const FORGET_KEYS_EVERY_MS: i64 = 60_000;
 /// How often a store that others write to is asked what they changed: so long a view may be behind.
 pub const FOLLOW_EVERY: Duration = Duration::from_millis(100);
+/// While somebody waits for what others wrote, it is asked for this often.
+pub const FOLLOW_AT_ONCE_EVERY: Duration = Duration::from_millis(2);
 /// How long whoever does not find a booking waits for what another process has committed already.
 pub const CATCH_UP_MAX: Duration = Duration::from_secs(2);
 /// On a store that others write to, what falls due in an inventory that is not in memory here is left to those who have it for

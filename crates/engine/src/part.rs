@@ -9,8 +9,9 @@ use parking_lot::Mutex;
 use crate::answer::{Answer, SubmitError};
 use crate::chosen_ids::{ChosenIds, chosen_ids};
 use crate::ids::InventoryNumber;
-use crate::published::{Publication, Registry};
+use crate::published::{Committed, Publication, Registry};
 use crate::record::{self, Hash, Head};
+use crate::routing::{Position, Span};
 use crate::shard::Request;
 use crate::store::BatchWrite;
 
@@ -19,9 +20,9 @@ pub(crate) struct Part {
     pub(crate) number: InventoryNumber,
     pub(crate) generation: u32,
     pub(crate) last_hash: LastHash,
-    /// What is to be written, until [`Part::encode`] has made bytes of it; `None` if nothing changed.
+    /// What is to be written, until [`Part::encode`] has made bytes of it; `None` if nothing is.
     pub(crate) draft: Option<Draft>,
-    /// `None` if nothing changed.
+    /// `None` if nothing is to be written.
     pub(crate) write: Option<BatchWrite>,
     pub(crate) publication: Option<Publication>,
     pub(crate) answered: Vec<(Request, Answer)>,
@@ -32,6 +33,7 @@ pub(crate) struct Draft {
     pub(crate) name: Arc<str>,
     pub(crate) sequence: u64,
     pub(crate) next_deadline: Option<Timestamp>,
+    /// None if only positions are to be kept.
     pub(crate) changes: Arc<Vec<Change>>,
 }
 
@@ -58,15 +60,26 @@ impl Part {
         (self.number, self.generation)
     }
 
+    /// The positions of its commands, if they came from the log. Whoever takes commands from there has them decided in order.
+    pub(crate) fn positions(&self) -> Option<Span> {
+        let mut positions = self.answered.iter().filter_map(|(request, _)| request.position);
+        let first = positions.next()?;
+        Some(Span { first, last: positions.next_back().unwrap_or(first) })
+    }
+
     /// Makes bytes of what is to be written. The parts of an inventory in their order: each record names the one before.
     pub(crate) fn encode(&mut self) {
         let Some(Draft { name, sequence, next_deadline, changes }) = self.draft.take() else {
             return;
         };
-        let number = self.number;
+        let (number, positions) = (self.number, self.positions());
         let mut last_hash = self.last_hash.lock();
         let previous = *last_hash;
-        let (record, hash) = record::encode_record(number, sequence, previous, &changes);
+        let (record, hash) = if changes.is_empty() {
+            (Vec::new(), previous)
+        } else {
+            record::encode_record(number, sequence, previous, &changes)
+        };
         *last_hash = hash;
         self.write = Some(BatchWrite {
             previous,
@@ -74,6 +87,7 @@ impl Part {
             record,
             chosen_ids: chosen_ids(number, &changes).collect(),
             changes,
+            positions,
         });
     }
 
@@ -104,7 +118,7 @@ impl Part {
             let entry = registry
                 .of_number(self.number)
                 .unwrap_or_else(|| registry.add(self.number, &write.head.name));
-            entry.publish(publication);
+            entry.publish(publication, Committed::Here);
             write.chosen_ids.iter().for_each(|&id| chosen_ids.let_go(id));
         }
     }
@@ -116,12 +130,15 @@ impl Part {
         }
     }
 
-    /// Takes the commands back, to be decided again.
-    pub(crate) fn fenced(self, chosen_ids: &ChosenIds) -> Fenced {
+    /// Takes the commands back, to be decided again; those of the log that somebody else has decided, up to `last`, are not.
+    pub(crate) fn fenced(self, chosen_ids: &ChosenIds, last: Option<Position>) -> Fenced {
         if let Some(write) = &self.write {
             write.chosen_ids.iter().for_each(|&id| chosen_ids.let_go(id));
         }
-        let requests = self.answered.into_iter().map(|(request, _)| request).collect();
+        let requests = self.answered.into_iter().map(|(request, _)| request);
+        let (decided, requests): (Vec<Request>, Vec<Request>) =
+            requests.partition(|request| request.position.is_some_and(|position| Some(position) <= last));
+        decided.into_iter().for_each(|request| request.asked.answer(Err(SubmitError::AlreadyDecided)));
         Fenced { number: self.number, generation: self.generation, requests }
     }
 

@@ -20,12 +20,14 @@ use tokio::sync::watch;
 
 use crate::ids::InventoryNumber;
 use crate::limits::{RECENT_BATCHES_MAX, RECENT_CHANGES_MAX};
+use crate::moved::{Followers, Move, Moved};
 use crate::view::StockView;
 
 /// All inventories of a store, by name and by number.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     entries: RwLock<Entries>,
+    followers: Arc<Followers>,
 }
 
 #[derive(Debug, Default)]
@@ -43,9 +45,25 @@ pub(crate) struct Entry {
     pub(crate) route: u64,
     /// While it is in memory.
     published: Mutex<Option<Arc<Published>>>,
+    /// Who wants to know when it shows something new.
+    followers: Arc<Followers>,
+}
+
+/// Who committed what is published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Committed {
+    /// This engine.
+    Here,
+    /// Another one on the same store.
+    Elsewhere,
 }
 
 impl Registry {
+    /// Everything that will move from now on.
+    pub(crate) fn moved(&self) -> Moved {
+        self.followers.join()
+    }
+
     pub(crate) fn of_name(&self, name: &str) -> Option<Arc<Entry>> {
         self.entries.read().by_name.get(name).cloned()
     }
@@ -63,7 +81,8 @@ impl Registry {
 
     pub(crate) fn add(&self, number: InventoryNumber, name: &Arc<str>) -> Arc<Entry> {
         let (name, route) = (Arc::clone(name), route_of(name));
-        let entry = Arc::new(Entry { number, name, route, published: Mutex::new(None) });
+        let followers = Arc::clone(&self.followers);
+        let entry = Arc::new(Entry { number, name, route, published: Mutex::new(None), followers });
         let mut entries = self.entries.write();
         entries.by_name.insert(Arc::clone(&entry.name), Arc::clone(&entry));
         entries.by_number.insert(number, Arc::clone(&entry));
@@ -91,16 +110,21 @@ impl Entry {
 
     /// Shows an inventory that was just read from the store.
     pub(crate) fn show(&self, state: State) {
-        let mut published = self.published.lock();
-        match &*published {
-            Some(published) => published.replace(state),
-            None => *published = Some(Arc::new(Published::new(state))),
+        let sequence = state.stock.sequence;
+        {
+            let mut published = self.published.lock();
+            match &*published {
+                Some(published) => published.replace(state),
+                None => *published = Some(Arc::new(Published::new(state))),
+            }
         }
+        self.followers.note(Move { inventory: self.number, sequence, ours: false });
     }
 
     /// Shows what a commit changed.
-    pub(crate) fn publish(&self, publication: Publication) {
+    pub(crate) fn publish(&self, publication: Publication, committed: Committed) {
         let published = self.published.lock().clone();
+        let sequence = publication.batch.sequence;
         match published {
             Some(published) => published.advance(publication),
             // The first batch: the inventory was just created.
@@ -109,6 +133,8 @@ impl Entry {
                 bookings: publication.bookings.into_iter().collect(),
             }),
         }
+        let ours = committed == Committed::Here;
+        self.followers.note(Move { inventory: self.number, sequence, ours });
     }
 
     /// Lets go of the views, unless somebody reads or follows them.

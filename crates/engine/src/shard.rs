@@ -32,8 +32,9 @@ use crate::limits::{
 };
 use crate::load::{Chain, LoadError, Loaded};
 use crate::part::{Draft, Fenced, LastHash, Part, Through};
-use crate::published::{Batch, Publication, Registry, State};
+use crate::published::{Batch, Committed, Publication, Registry, State};
 use crate::record::{Head, Record};
+use crate::routing::Position;
 use crate::snapshot::Written;
 use crate::store::StoreError;
 use crate::view::{StockView, Touched};
@@ -66,6 +67,8 @@ pub(crate) struct Shard {
 pub(crate) struct Request {
     pub(crate) target: Target,
     pub(crate) asked: Asked,
+    /// If it came from the log.
+    pub(crate) position: Option<Position>,
 }
 
 /// Which inventory a command is for.
@@ -99,6 +102,8 @@ pub(crate) struct Behind {
     generation: u32,
     /// What it knows.
     pub(crate) chain: Chain,
+    /// The sequence that the store was known to have when this was asked for.
+    wanted: u64,
 }
 
 /// The batch that gathers.
@@ -132,6 +137,8 @@ struct Live {
     keys_forgotten_at: Timestamp,
     /// What others wrote is being read.
     catching_up: bool,
+    /// The last sequence that the store is known to have.
+    seen: u64,
 }
 
 /// Who waits for an inventory that is being read.
@@ -176,20 +183,19 @@ impl Shard {
 
     /// The store has this head, by whomever.
     pub(crate) fn seen(&mut self, head: &Head) {
-        let number = head.inventory;
-        let Some(live) = self.live.get_mut(&number) else {
-            if !self.loading.contains_key(&number) {
-                self.watch(head);
-            }
-            return;
-        };
-        // What is open or on its way will be fenced, if it has to be.
-        let sequence = live.inventory.sequence();
-        if live.is_at_rest() && !live.catching_up && sequence < head.sequence {
-            live.catching_up = true;
-            let chain = Chain { sequence, hash: *live.last_hash.lock() };
-            self.errands.catch_up.push(Behind { number, generation: live.generation, chain });
+        if self.live.contains_key(&head.inventory) {
+            self.heard(head.inventory, head.sequence);
+        } else if !self.loading.contains_key(&head.inventory) {
+            self.watch(head);
         }
+    }
+
+    /// Somebody says that an inventory has a sequence. If it is in memory and behind that, it is to be caught up.
+    pub(crate) fn heard(&mut self, number: InventoryNumber, latest: u64) {
+        let Some(live) = self.live.get_mut(&number) else { return };
+        live.seen = live.seen.max(latest);
+        // What is open or on its way will be fenced, if it has to be.
+        self.errands.catch_up.extend(live.behind(number));
     }
 
     /// Takes what others wrote to an inventory.
@@ -225,13 +231,20 @@ impl Shard {
         // Some may have come by another way meanwhile.
         let sequence = live.inventory.sequence();
         records.retain(|(record, _)| record.sequence > sequence);
-        let Some(entry) = self.registry.of_number(number).filter(|_| !records.is_empty()) else { return };
+        let Some(entry) = self.registry.of_number(number).filter(|_| !records.is_empty()) else {
+            if live.seen > behind.wanted {
+                self.errands.catch_up.extend(live.behind(number));
+            }
+            return;
+        };
         for (record, bytes) in records {
             live.inventory.replay(&record.changes);
             live.journal_bytes += bytes;
             *live.last_hash.lock() = record.hash;
-            entry.publish(live.publication(record.sequence, Arc::new(record.changes)));
+            entry.publish(live.publication(record.sequence, Arc::new(record.changes)), Committed::Elsewhere);
         }
+        // More may have come while this was read.
+        self.errands.catch_up.extend(live.behind(number));
         let is_used_here = now.0.saturating_sub(live.last_used.0) < CONTENDED_MS;
         self.update_deadline(number);
         if is_used_here {
@@ -515,6 +528,7 @@ impl Shard {
             snapshot_wanted: false,
             keys_forgotten_at: now,
             catching_up: false,
+            seen: 0,
         };
         let live = self.live.entry(number).insert_entry(live).into_mut();
         self.created.insert(name, number);
@@ -545,6 +559,7 @@ impl Shard {
             snapshot_wanted: false,
             keys_forgotten_at: now,
             catching_up: false,
+            seen: 0,
         };
         self.live.insert(number, live);
         self.update_deadline(number);
@@ -635,18 +650,23 @@ impl Shard {
     fn seal_part(&mut self, part: &mut Part) {
         let number = part.number;
         let live = self.live.get_mut(&number).expect("inventories with an open part stay in memory");
-        let Some(sequence) = live.inventory.end_batch() else { return };
+        let due = live.inventory.next_deadlines();
+        let next_deadline = [due.hold, due.roll].into_iter().flatten().min();
+        let Some(sequence) = live.inventory.end_batch() else {
+            // What was refused must not be decided again when the log brings it again.
+            part.draft = part.positions().map(|_| Draft {
+                name: Arc::clone(&live.name),
+                sequence: live.inventory.sequence(),
+                next_deadline,
+                changes: Arc::default(),
+            });
+            return;
+        };
         let changes = std::mem::take(&mut live.changes);
         live.last_changes = changes.len();
         let changes = Arc::new(changes);
         part.publication = Some(live.publication(sequence, Arc::clone(&changes)));
-        let due = live.inventory.next_deadlines();
-        part.draft = Some(Draft {
-            name: Arc::clone(&live.name),
-            sequence,
-            next_deadline: [due.hold, due.roll].into_iter().flatten().min(),
-            changes,
-        });
+        part.draft = Some(Draft { name: Arc::clone(&live.name), sequence, next_deadline, changes });
         self.update_deadline(number);
     }
 
@@ -733,6 +753,17 @@ impl Live {
     /// Whether nothing of it is open or on its way.
     fn is_at_rest(&self) -> bool {
         self.in_flight == 0 && self.open_part.is_none()
+    }
+
+    /// What has to be read if the store has more than this, and nobody reads it yet.
+    fn behind(&mut self, number: InventoryNumber) -> Option<Behind> {
+        let sequence = self.inventory.sequence();
+        if !self.is_at_rest() || self.catching_up || sequence >= self.seen {
+            return None;
+        }
+        self.catching_up = true;
+        let chain = Chain { sequence, hash: *self.last_hash.lock() };
+        Some(Behind { number, generation: self.generation, chain, wanted: self.seen })
     }
 
     /// What readers are shown of a batch that was just applied.

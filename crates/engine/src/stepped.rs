@@ -135,7 +135,7 @@ impl SteppedEngine {
     pub fn submit(&mut self, name: &str, command: Command) -> Receipt {
         let (sender, receipt) = oneshot::channel();
         let asked = Asked::One(Arc::new(command), sender);
-        let request = Request { target: Target::Name(name.into()), asked };
+        let request = Request { target: Target::Name(name.into()), asked, position: None };
         let shard = shard_of(route_of(name), self.shards.len());
         self.shards[shard].submit(self.clock.now(), request);
         self.collect_errands(shard);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Instant;
 
 use boxoffice_core::ids::BookingId;
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 use tokio::sync::{oneshot, watch};
 
 use crate::answer::SubmitError;
@@ -17,7 +17,7 @@ use crate::commit::{Committer, Sealed, Settled};
 use crate::engine::shard_of;
 use crate::ids::InventoryNumber;
 use crate::inbox::Inbox;
-use crate::limits::{FOLLOW_EVERY, GATHERED_COMMANDS, LOOK_AHEAD_COMMANDS};
+use crate::limits::{FOLLOW_AT_ONCE_EVERY, FOLLOW_EVERY, GATHERED_COMMANDS, LOOK_AHEAD_COMMANDS};
 use crate::load::{self, LoadError, Loaded};
 use crate::part::Part;
 use crate::published::State;
@@ -43,6 +43,8 @@ pub(crate) enum News {
     Loaded(InventoryNumber, Result<Option<Box<(Loaded, State)>>, LoadError>),
     /// The store has this head.
     Seen(Head),
+    /// Somebody says that an inventory has this sequence.
+    Heard(InventoryNumber, u64),
     /// What others wrote to an inventory was read.
     CaughtUp(Behind, Result<Vec<(Record, u64)>, LoadError>),
     /// A turn has come, or did not in time, and what others wrote before it was read.
@@ -106,6 +108,35 @@ pub(crate) struct Shared {
     pub(crate) snapshots: Inbox<(usize, InventoryNumber), (usize, InventoryNumber)>,
     pub(crate) retention: Retention,
     pub(crate) stopped: watch::Sender<Option<StopReason>>,
+    /// For the follower.
+    pub(crate) nudge: Nudge,
+}
+
+/// Wakes the follower before its time.
+#[derive(Default)]
+pub(crate) struct Nudge {
+    wanted: Mutex<bool>,
+    wake: Condvar,
+}
+
+impl Nudge {
+    /// Somebody waits for what others wrote.
+    pub(crate) fn now(&self) {
+        *self.wanted.lock() = true;
+        self.wake.notify_one();
+    }
+
+    /// Waits until it is time, or somebody cannot wait.
+    fn sleep(&self) {
+        let mut wanted = self.wanted.lock();
+        if !*wanted {
+            self.wake.wait_for(&mut wanted, FOLLOW_EVERY);
+        }
+        if std::mem::take(&mut *wanted) {
+            drop(wanted);
+            std::thread::sleep(FOLLOW_AT_ONCE_EVERY);
+        }
+    }
 }
 
 impl Shared {
@@ -214,6 +245,7 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
                     shard.loaded(now, number, result.map(|loaded| loaded.map(|loaded| *loaded)));
                 }
                 News::Seen(head) => shard.seen(&head),
+                News::Heard(number, sequence) => shard.heard(number, sequence),
                 News::CaughtUp(behind, records) => shard.caught_up(now, &behind, records),
                 News::TurnBegun(behind, is_ours, records) => {
                     shard.turn_begun(now, &behind, is_ours, records);
@@ -388,7 +420,7 @@ pub(crate) fn run_follower(shared: &Shared) {
             Err(error) => tracing::warn!(%error, "what others wrote is not known"),
         }
         shared.availability.note(answered, shared.committer.committing_for());
-        std::thread::sleep(FOLLOW_EVERY);
+        shared.nudge.sleep();
     }
 }
 

@@ -28,6 +28,8 @@ pub(crate) struct App {
     pub(crate) webhooks: Arc<Webhooks>,
     pub(crate) measures: Measures,
     pub(crate) settings: AppSettings,
+    /// Whether commands go through a log, and can be taken before they are decided.
+    pub(crate) commands_are_routed: bool,
     /// Becomes true when the server is asked to stop: live streams end then.
     pub(crate) stopping: watch::Sender<bool>,
     /// Of callers without a key.
@@ -62,6 +64,7 @@ impl Default for AppSettings {
 
 impl App {
     pub(crate) fn new(engine: Engine, settings: AppSettings) -> Result<Arc<App>, Problem> {
+        let commands_are_routed = engine.is_routed();
         let keys = Keys::load(&engine)?;
         let secret = Secret::load(&engine)?;
         let rates = Rates::new(settings.rates);
@@ -77,6 +80,7 @@ impl App {
             webhooks,
             measures: Measures::install(),
             settings,
+            commands_are_routed,
             stopping: watch::Sender::new(false),
             open_tenant: OPEN_TENANT.into(),
         });

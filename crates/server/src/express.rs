@@ -241,7 +241,7 @@ fn read(input: &[u8]) -> Read<'_> {
     let mut request = Request::default();
     for header in head.headers.iter() {
         let Some(field) = request.field(header.name) else {
-            if decides_the_connection(header.name) {
+            if is_not_for_this_lane(header.name) {
                 return Read::NotPlain;
             }
             continue;
@@ -266,9 +266,9 @@ fn read(input: &[u8]) -> Read<'_> {
     }
 }
 
-/// Headers that say how the connection or the body goes on.
-fn decides_the_connection(name: &str) -> bool {
-    ["transfer-encoding", "expect", "upgrade", "te", "trailer"]
+/// Headers that say how the connection or the body goes on, or that another kind of answer is wanted.
+fn is_not_for_this_lane(name: &str) -> bool {
+    ["transfer-encoding", "expect", "upgrade", "te", "trailer", "prefer"]
         .iter()
         .any(|known| name.eq_ignore_ascii_case(known))
 }

@@ -3,6 +3,7 @@
 mod answer;
 mod app;
 mod caller;
+mod changes;
 mod cli;
 mod codes;
 mod contacts;

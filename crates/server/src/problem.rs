@@ -189,10 +189,11 @@ impl From<SubmitError> for Problem {
             ),
             SubmitError::Unavailable { retry_after } => Problem::unavailable(
                 "UNAVAILABLE",
-                "The database does not answer. Nothing was done; try again.",
+                "What decides cannot be reached. Nothing was done; try again.",
                 retry_after.as_secs().max(1),
             ),
-            SubmitError::OutcomeUnknown => Problem::unavailable(
+            // A command of the log has nobody who waits for this; whoever were to would know as little.
+            SubmitError::OutcomeUnknown | SubmitError::AlreadyDecided => Problem::unavailable(
                 "OUTCOME_UNKNOWN",
                 "Nobody can say whether it was done. Send it again with the same Idempotency-Key.",
                 1,

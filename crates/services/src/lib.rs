@@ -1,11 +1,15 @@
 //! Real servers for tests and comparisons: found, started, and ended with whoever started them. Development only.
 
 mod error;
+mod kafka;
 mod postgres;
 mod process;
 mod proxy;
+mod redis;
 
 pub use error::Error;
-pub use postgres::Postgres;
+pub use kafka::Kafka;
+pub use postgres::{Postgres, create_database};
 pub use process::{Server, directory, find};
 pub use proxy::Proxy;
+pub use redis::Redis;

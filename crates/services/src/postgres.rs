@@ -98,19 +98,12 @@ impl Postgres {
 
     /// The URL of a database.
     pub fn url(&self, database: &str) -> String {
-        format!("postgres:///{database}?host={}&user={USER}", self.sockets().display())
+        url(&self.sockets(), database)
     }
 
     /// Runs statements and says what they gave: a line for each row, with `|` between its columns.
     pub fn psql(&self, database: &str, statements: &str) -> Result<String> {
-        let mut command = self.programs.command("psql");
-        command.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", USER, "-d", database, "-h"]);
-        command.arg(self.sockets()).args(["-c", statements]).current_dir(self.directory.path());
-        let done = command.output().map_err(Error::io("cannot run psql"))?;
-        if !done.status.success() {
-            return Err(Error::Wrong(format!("psql: {}", String::from_utf8_lossy(&done.stderr))));
-        }
-        Ok(String::from_utf8_lossy(&done.stdout).trim_end().to_owned())
+        psql(&self.programs, &self.sockets(), database, statements)
     }
 
     fn run(&mut self) -> Result<()> {
@@ -132,6 +125,27 @@ impl Postgres {
         self.server = Some(server);
         Ok(())
     }
+}
+
+/// The URL of a new, empty database on a server that somebody else has started, by where its socket is.
+pub fn create_database(sockets: &Path, name: &str) -> Result<String> {
+    psql(&Programs::find()?, sockets, USER, &format!("CREATE DATABASE {name}"))?;
+    Ok(url(sockets, name))
+}
+
+fn url(sockets: &Path, database: &str) -> String {
+    format!("postgres:///{database}?host={}&user={USER}", sockets.display())
+}
+
+fn psql(programs: &Programs, sockets: &Path, database: &str, statements: &str) -> Result<String> {
+    let mut command = programs.command("psql");
+    command.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", USER, "-d", database, "-h"]);
+    command.arg(sockets).args(["-c", statements]).current_dir(sockets);
+    let done = command.output().map_err(Error::io("cannot run psql"))?;
+    if !done.status.success() {
+        return Err(Error::Wrong(format!("psql: {}", String::from_utf8_lossy(&done.stderr))));
+    }
+    Ok(String::from_utf8_lossy(&done.stdout).trim_end().to_owned())
 }
 
 impl Programs {

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::error::{Error, Result};
 
 /// How long a server may take until it answers, and until it is gone.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(40);
 
 /// A running server and its children. Dropping it ends them.
 #[derive(Debug)]

@@ -10,6 +10,7 @@
 //! is a seed and what follows from it, in one thread: the same seed gives the same run, step by step.
 
 pub mod auditor;
+pub mod capacity;
 pub mod disk;
 pub mod hammer;
 pub mod history;

@@ -291,6 +291,7 @@ impl Run<'_> {
                 Ok(Err(
                     SubmitError::Overloaded { .. }
                     | SubmitError::Unavailable { .. }
+                    | SubmitError::AlreadyDecided
                     | SubmitError::Stopped
                     | SubmitError::NoSuchInventory
                     | SubmitError::Damaged(_),

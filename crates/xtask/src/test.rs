@@ -4,6 +4,9 @@ use crate::error::Result;
 use crate::step::Steps;
 use crate::{schemathesis, sources, tools, web};
 
+/// What servers can be run on besides a directory.
+const CLUSTERS: &[&str] = &["postgres"];
+
 /// Runs all steps; the first that fails ends it.
 ///
 /// Benches are compiled and not run: they measure, they do not judge.
@@ -12,6 +15,13 @@ pub(crate) fn run() -> Result<()> {
     let mut steps = Steps::new(&root);
     steps.run("tools of the tests", tools::provide)?;
     steps.cargo("test --locked --workspace --lib --bins --tests --examples")?;
+    for services in CLUSTERS {
+        // The same API, the same rules: what passed on the embedded store must pass on these.
+        steps.cargo(&format!(
+            "run --locked --quiet --package boxoffice-services --bin with-services -- {services} -- \
+             cargo test --locked --package boxoffice-server --test api"
+        ))?;
+    }
     steps.cargo("test --locked --workspace --doc")?;
     steps.cargo("check --locked --workspace --benches")?;
     steps.run("schemathesis", schemathesis::run)?;

@@ -7,6 +7,9 @@ use crate::step::output_of;
 
 /// Each program, what it must be able to do, and the Debian package that has it.
 const NEEDED: &[(&str, &[&str], &str)] = &[
+    // librdkafka is built from source.
+    ("make", &["--version"], "make"),
+    ("c++", &["--version"], "g++"),
     ("strace", &["--version"], "strace"),
     // PostgreSQL's server: Debian keeps it off the search path.
     (
@@ -17,6 +20,10 @@ const NEEDED: &[(&str, &[&str], &str)] = &[
         ],
         "postgresql",
     ),
+    // A Kafka broker, which Maven fetches.
+    ("java", &["-version"], "default-jre-headless"),
+    ("mvn", &["-version"], "maven"),
+    ("redis-server", &["--version"], "redis-server"),
     // Schemathesis is installed into an environment of its own.
     ("python3", &["-c", "import ensurepip, venv"], "python3-venv"),
     // The web pages are tested in a real browser, one file after the other.

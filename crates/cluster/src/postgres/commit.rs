@@ -12,6 +12,7 @@ use std::time::Duration;
 use boxoffice_core::change::Change;
 use boxoffice_engine::InventoryNumber;
 use boxoffice_engine::record::Hash;
+use boxoffice_engine::routing::Span;
 use boxoffice_engine::store::{BatchWrite, CommitError};
 use sqlx::postgres::PgConnection;
 use sqlx::{ConnectOptions, Row, query, raw_sql};
@@ -164,10 +165,11 @@ async fn attempt_on(
     let fenced: Vec<InventoryNumber> =
         already_fenced.iter().copied().chain(stopped.iter().map(|chain| chain.number)).collect();
     let batches: Vec<&BatchWrite> = passed.iter().flat_map(|chain| chain.batches.iter().copied()).collect();
-    let Some(first) = batches.first() else {
+    if batches.is_empty() {
         raw_sql("ROLLBACK").execute(connection).await?;
         return Ok(Attempt::Settled(fenced));
-    };
+    }
+    let batches: Vec<&BatchWrite> = batches.into_iter().filter(|batch| !batch.is_mark()).collect();
     write_journal(connection, &batches).await?;
     let taken = write_chosen_ids(connection, &batches).await?;
     if !taken.is_empty() {
@@ -180,7 +182,9 @@ async fn attempt_on(
         .filter(|(number, _)| passage[number].complete)
         .collect();
     tables::apply(connection, &changes).await?;
-    *unsettled = Some(Unsettled {
+    // If nothing but positions is written there is no record to look for. Should they be there when they are written again,
+    // they fence: then their commands count as decided, and nobody is told what.
+    *unsettled = batches.first().map(|first| Unsettled {
         inventory: number_of(first.head.inventory),
         sequence: sequence_of(first.head.sequence),
         hash: first.head.hash,
@@ -220,16 +224,23 @@ async fn fence(
                 .execute(&mut *connection)
                 .await?;
         }
+        let spans: Vec<Option<Span>> = old.iter().map(|chain| chain.positions()).collect();
         let moved = query(
             "UPDATE inventory i SET sequence = w.sequence, head = w.head, next_deadline_ms = w.next_deadline,
-                    changed_at = clock_timestamp(),
-                    complete = i.complete AND w.gapless AND w.first_sequence = i.sequence + 1
+                    changed_at = CASE WHEN w.head = i.head THEN i.changed_at ELSE clock_timestamp() END,
+                    complete = i.complete AND w.gapless AND (w.head = i.head OR w.first_sequence = i.sequence + 1),
+                    log_epoch = coalesce(w.epoch, i.log_epoch),
+                    log_partition = coalesce(w.partition, i.log_partition),
+                    log_offset = coalesce(w.last_offset, i.log_offset)
              FROM UNNEST($1::bigint[], $2::bytea[], $3::bytea[], $4::bigint[], $5::bigint[], $6::boolean[], $7::boolean[],
-                         $8::bigint[])
-                  AS w(number, previous, head, sequence, next_deadline, in_turn, gapless, first_sequence)
+                         $8::bigint[], $10::bigint[], $11::integer[], $12::bigint[], $13::bigint[])
+                  AS w(number, previous, head, sequence, next_deadline, in_turn, gapless, first_sequence,
+                       epoch, partition, first_offset, last_offset)
              WHERE i.number = w.number AND i.head = w.previous
                AND (w.in_turn OR i.contended_at IS NULL
                     OR i.contended_at < clock_timestamp() - make_interval(secs => $9))
+               AND (w.epoch IS NULL OR i.log_epoch IS NULL
+                    OR (i.log_epoch, i.log_offset) < (w.epoch, w.first_offset))
              RETURNING i.number, i.complete",
         )
         .bind(&numbers)
@@ -239,8 +250,12 @@ async fn fence(
         .bind(old.iter().map(|chain| chain.next_deadline()).collect::<Vec<_>>())
         .bind(old.iter().map(|chain| whoever_has_the_turn || inner.turns.may_write(chain.number)).collect::<Vec<_>>())
         .bind(old.iter().map(|chain| chain.is_gapless()).collect::<Vec<_>>())
-        .bind(old.iter().map(|chain| sequence_of(chain.batches[0].head.sequence)).collect::<Vec<_>>())
+        .bind(old.iter().map(|chain| chain.first_sequence()).collect::<Vec<_>>())
         .bind(CONTENDED_SECONDS)
+        .bind(spans.iter().map(|span| span.map(|span| i64::from(span.last.epoch))).collect::<Vec<_>>())
+        .bind(spans.iter().map(|span| span.map(|span| span.last.partition)).collect::<Vec<_>>())
+        .bind(spans.iter().map(|span| span.map(|span| span.first.offset)).collect::<Vec<_>>())
+        .bind(spans.iter().map(|span| span.map(|span| span.last.offset)).collect::<Vec<_>>())
         .fetch_all(&mut *connection)
         .await?;
         for row in moved {
@@ -264,7 +279,7 @@ async fn fence(
         .bind(new.iter().map(|chain| chain.next_deadline()).collect::<Vec<_>>())
         .bind(
             new.iter()
-                .map(|chain| chain.is_gapless() && chain.batches[0].head.sequence == 1)
+                .map(|chain| chain.is_gapless() && chain.first_sequence() == Some(1))
                 .collect::<Vec<_>>(),
         )
         .fetch_all(&mut *connection)
@@ -369,7 +384,21 @@ impl Chain<'_> {
 
     /// Whether no sequence is left out, as only restoring does.
     fn is_gapless(&self) -> bool {
-        self.batches.windows(2).all(|pair| pair[0].head.sequence + 1 == pair[1].head.sequence)
+        let mut pairs = self.batches.windows(2);
+        pairs.all(|pair| pair[1].is_mark() || pair[0].head.sequence + 1 == pair[1].head.sequence)
+    }
+
+    /// Of the first record, if there is one.
+    fn first_sequence(&self) -> Option<i64> {
+        let first = self.batches.iter().find(|batch| !batch.is_mark())?;
+        Some(sequence_of(first.head.sequence))
+    }
+
+    /// Of all commands in it that came from the log.
+    fn positions(&self) -> Option<Span> {
+        let mut spans = self.batches.iter().filter_map(|batch| batch.positions);
+        let first = spans.next()?;
+        Some(Span { first: first.first, last: spans.next_back().unwrap_or(first).last })
     }
 
     fn next_deadline(&self) -> Option<i64> {

@@ -15,12 +15,8 @@ mod schema;
 mod tables;
 mod turns;
 
-use std::future::Future;
-use std::pin::pin;
 use std::str::FromStr;
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::Thread;
 use std::time::Duration;
 
 use boxoffice_core::codec;
@@ -29,6 +25,7 @@ use boxoffice_core::inventory::Inventory;
 use boxoffice_core::time::Timestamp;
 use boxoffice_engine::InventoryNumber;
 use boxoffice_engine::record::{self, Hash, Head, Manifest};
+use boxoffice_engine::routing::Position;
 use boxoffice_engine::store::{BatchWrite, CommitError, Document, Store, StoreError, Stored, ToldOfTurn};
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions, PgRow};
 use sqlx::{ConnectOptions, Connection, Row, query, raw_sql};
@@ -40,6 +37,8 @@ use tables::TablesError;
 use turns::AdvisoryTurns;
 
 use crate::turns::{Held, Turns};
+
+use crate::wait::wait;
 
 /// How long the database may be gone before what is read fails. A commit tries until it knows.
 const OUTAGE_MAX: Duration = Duration::from_secs(2);
@@ -167,11 +166,26 @@ impl PostgresStore {
         schema::known()
     }
 
-    /// The same with turns of another kind than advisory locks. All nodes must have the same kind.
+    /// The last position of each partition that was decided in any inventory, of one epoch of the log.
+    pub(crate) fn log_ends(&self, epoch: u32) -> Result<Vec<(i32, i64)>, StoreError> {
+        self.wait(self.inner.read(async |connection| {
+            let rows = query(
+                "SELECT log_partition, max(log_offset) FROM inventory WHERE log_epoch = $1 GROUP BY log_partition",
+            )
+            .bind(i64::from(epoch))
+            .fetch_all(connection)
+            .await?;
+            rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
+        }))
+    }
+
+    /// The same with turns of another kind than advisory locks, which that kind may fall back to. All nodes must have the same
+    /// kind.
     #[must_use]
-    pub fn with_turns(mut self, kind: Box<dyn Turns>) -> PostgresStore {
+    pub fn with_turns(mut self, kind: impl FnOnce(Box<dyn Turns>) -> Box<dyn Turns>) -> PostgresStore {
         let inner = Arc::get_mut(&mut self.inner).expect("nobody else has it before it is used");
-        inner.turns = Arc::new(Held::new(kind));
+        let advisory = AdvisoryTurns::new(&inner.options);
+        inner.turns = Arc::new(Held::new(kind(Box::new(advisory))));
         self
     }
 
@@ -210,15 +224,7 @@ impl PostgresStore {
     /// Waits for the network on this thread, whatever else runs on it.
     fn wait<F: Future>(&self, future: F) -> F::Output {
         let _entered = self.runtime.as_ref().expect("only taken at the end").enter();
-        let waker = Waker::from(Arc::new(Parked(std::thread::current())));
-        let mut context = Context::from_waker(&waker);
-        let mut future = pin!(future);
-        loop {
-            match future.as_mut().poll(&mut context) {
-                Poll::Ready(output) => return output,
-                Poll::Pending => std::thread::park(),
-            }
-        }
+        wait(future)
     }
 }
 
@@ -228,15 +234,6 @@ impl Drop for PostgresStore {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
-    }
-}
-
-/// Wakes a thread that waits.
-struct Parked(Thread);
-
-impl Wake for Parked {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
     }
 }
 
@@ -357,6 +354,23 @@ impl Store for PostgresStore {
             .fetch_all(connection)
             .await?;
             rows.iter().map(head_of).collect()
+        }))
+    }
+
+    fn last_positions(
+        &self,
+        inventories: &[InventoryNumber],
+    ) -> Result<Vec<(InventoryNumber, Position)>, StoreError> {
+        let numbers: Vec<i64> = inventories.iter().map(|number| number.0.into()).collect();
+        self.wait(self.inner.read(async |connection| {
+            let rows = query(
+                "SELECT number, log_epoch, log_partition, log_offset FROM inventory
+                 WHERE number = ANY($1) AND log_epoch IS NOT NULL",
+            )
+            .bind(&numbers)
+            .fetch_all(connection)
+            .await?;
+            rows.iter().map(|row| Ok((number_in(row, 0)?, position_in(row)?))).collect()
         }))
     }
 
@@ -704,6 +718,12 @@ fn head_of(row: &PgRow) -> Result<Head, sqlx::Error> {
 fn number_in(row: &PgRow, column: usize) -> Result<InventoryNumber, sqlx::Error> {
     let number: i64 = row.try_get(column)?;
     u32::try_from(number).map(InventoryNumber).map_err(|_| damaged(&format!("inventory number {number}")))
+}
+
+fn position_in(row: &PgRow) -> Result<Position, sqlx::Error> {
+    let epoch: i64 = row.try_get(1)?;
+    let epoch = u32::try_from(epoch).map_err(|_| damaged(&format!("log epoch {epoch}")))?;
+    Ok(Position { epoch, partition: row.try_get(2)?, offset: row.try_get(3)? })
 }
 
 /// Somebody else wrote there.

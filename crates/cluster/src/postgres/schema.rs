@@ -6,8 +6,11 @@ use sqlx::{AssertSqlSafe, Connection, Row, query, raw_sql};
 use super::SCHEMA_LOCK;
 
 /// What makes each version of the tables from the one before. Never changed, only added to.
-const MIGRATIONS: &[&str] =
-    &[include_str!("../../migrations/0001_tables.sql"), include_str!("../../migrations/0002_contention.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../../migrations/0001_tables.sql"),
+    include_str!("../../migrations/0002_contention.sql"),
+    include_str!("../../migrations/0003_positions.sql"),
+];
 
 /// Why the tables cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -25,6 +25,7 @@ fn batch(number: u32, sequence: u64, previous: Hash) -> BatchWrite {
         record,
         changes: Arc::new(changes),
         chosen_ids: Vec::new(),
+        positions: None,
     }
 }
 

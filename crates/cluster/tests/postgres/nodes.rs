@@ -24,7 +24,7 @@ use crate::scene::{
 };
 use crate::tables::assert_tables_agree;
 
-async fn totals(engine: &Engine, hall: InventoryNumber) -> Counts {
+pub(crate) async fn totals(engine: &Engine, hall: InventoryNumber) -> Counts {
     let view = engine.view(hall).await.unwrap();
     match &view.kind {
         KindView::Event(event) => event.totals,
@@ -164,7 +164,7 @@ async fn without_turns_it_is_slower_and_right_all_the_same() {
     let nodes: Vec<Engine> = (0..3)
         .map(|_| {
             let (store, _) = PostgresStore::migrate(&database.url()).unwrap();
-            node(Arc::new(store.with_turns(Box::new(NoTurns))))
+            node(Arc::new(store.with_turns(|_| Box::new(NoTurns))))
         })
         .collect();
     let hall = open_hall(&nodes[0], 10, 20).await;

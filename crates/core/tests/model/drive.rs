@@ -70,10 +70,14 @@ struct Drive<'a> {
     entries: Vec<Entry>,
     tally: &'a mut Tally,
     told: bool,
+    also: Also<'a>,
 }
 
+/// Whoever does the same as the core, and is shown what that answered.
+pub(crate) type Also<'a> = &'a mut dyn FnMut(Timestamp, &Command, &Applied) -> Result<(), String>;
+
 /// Runs a scenario. If `told`, every command and its answer are printed.
-pub(crate) fn run(scenario: &Scenario, tally: &mut Tally, told: bool) -> Result<(), String> {
+pub(crate) fn run(scenario: &Scenario, tally: &mut Tally, told: bool, also: Also<'_>) -> Result<(), String> {
     let mut drive = Drive {
         live: Inventory::default(),
         replica: Inventory::default(),
@@ -84,6 +88,7 @@ pub(crate) fn run(scenario: &Scenario, tally: &mut Tally, told: bool) -> Result<
         entries: Vec::new(),
         tally,
         told,
+        also,
     };
     let mut translator = Translator::default();
     for (number, step) in scenario.steps.iter().enumerate() {
@@ -129,6 +134,7 @@ impl Drive<'_> {
         }
 
         check_answer(&prediction, &applied)?;
+        (self.also)(self.now, command, &applied)?;
         let answered = boxoffice_core::apply(&mut self.loaded, self.now, command);
         ensure!(answered == applied, "loaded from a snapshot it is {answered:?}");
         self.check_sequence(&prediction, &applied)?;

@@ -111,7 +111,7 @@ impl Shard {
         }
         contention.turn = Turn::Asked;
         let chain = Chain { sequence: live.inventory.sequence(), hash: *live.last_hash.lock() };
-        self.errands.turns.push(Behind { number, generation: live.generation, chain });
+        self.errands.turns.push(Behind { number, generation: live.generation, chain, wanted: live.seen });
     }
 
     /// A turn has come, or did not come in time; with what others wrote before it.

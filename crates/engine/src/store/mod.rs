@@ -12,6 +12,7 @@ use boxoffice_core::ids::BookingId;
 
 use crate::ids::InventoryNumber;
 use crate::record::{Hash, Head, Manifest, RecordError};
+use crate::routing::{Position, Span};
 
 pub use embedded::{EmbeddedStore, Files, OpenError};
 pub use memory::{MemoryStore, NextCommit};
@@ -85,6 +86,15 @@ pub trait Store: Send + Sync + 'static {
         Ok(true)
     }
 
+    /// The last position of the log that was decided in each of these inventories, as it is at this moment; those of which none
+    /// is known are left out. Only of stores that keep them: see [`BatchWrite::positions`].
+    fn last_positions(
+        &self,
+        _inventories: &[InventoryNumber],
+    ) -> Result<Vec<(InventoryNumber, Position)>, StoreError> {
+        Err(StoreError::Failed("this store keeps no positions of a log".to_owned()))
+    }
+
     /// The heads of these inventories as they are at this moment; those that do not exist are left out.
     fn heads_of(&self, inventories: &[InventoryNumber]) -> Result<Vec<Head>, StoreError> {
         let mut heads = self.heads()?;
@@ -145,6 +155,16 @@ pub struct BatchWrite {
     pub changes: Arc<Vec<Change>>,
     /// New bookings whose ids do not name the inventory.
     pub chosen_ids: Vec<BookingId>,
+    /// The positions of the commands that were decided in it, if they came from the log. It is fenced if the store has one
+    /// that is not before all of them, and otherwise the last of them is kept with it. Only for stores that keep positions.
+    pub positions: Option<Span>,
+}
+
+impl BatchWrite {
+    /// Whether nothing changed: only its positions are to be kept, if the head is still the one that it was decided on.
+    pub fn is_mark(&self) -> bool {
+        self.head.hash == self.previous
+    }
 }
 
 /// An inventory as a store has it.

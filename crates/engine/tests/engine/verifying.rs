@@ -66,6 +66,7 @@ async fn a_deadline_that_the_head_does_not_know_is_named() {
         record: bytes,
         changes: std::sync::Arc::new(changes),
         chosen_ids: Vec::new(),
+        positions: None,
     };
     assert_eq!(scene.store.commit(&[&write]).unwrap(), []);
     let error = verify(&*scene.store, |_, _| {}).unwrap_err().to_string();

@@ -81,7 +81,7 @@ async fn demo(options: &Options) -> Result<(), Failure> {
         say(format!("Others can reach {}, so it takes a key: {key}", options.listen))?;
     }
     let life = tokio::spawn(live(house, slots));
-    let result = keep_open(app, options.listen, CONNECTIONS_DEFAULT).await;
+    let result = keep_open(app, options.listen, CONNECTIONS_DEFAULT, None).await;
     life.abort();
     result
 }

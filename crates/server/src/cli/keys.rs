@@ -101,7 +101,8 @@ impl Place {
 
     /// Works on the keys of a stopped store.
     fn with_keys<R>(&self, work: impl FnOnce(&Keys) -> Result<R, Failure>) -> Result<R, Failure> {
-        let engine = self.data.place()?.start(&Settings { shards: 1, ..Settings::default() }, true)?;
+        let settings = Settings { shards: 1, ..Settings::default() };
+        let engine = self.data.place()?.start(&settings, true, None)?.engine;
         let result = work(&Keys::load(&engine)?);
         engine.close()?;
         result

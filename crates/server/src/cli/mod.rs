@@ -6,9 +6,12 @@ mod config;
 mod console;
 mod demo;
 mod export;
+mod kafka;
 mod keys;
 mod migrate;
+mod mirror;
 mod openapi;
+mod redis;
 mod rehearse;
 mod restore;
 mod serve;
@@ -52,6 +55,8 @@ enum Command {
     Keys(keys::Options),
     /// Make or bring up to date the tables of a database. `serve` does so by itself unless it is told not to.
     Migrate(migrate::Options),
+    /// Rebuild or check what Redis shows of a database.
+    Mirror(mirror::Options),
     /// Print the OpenAPI document.
     Openapi,
 }
@@ -73,6 +78,7 @@ pub(crate) fn run() -> std::process::ExitCode {
         Some(Command::Export(options)) => export::run(&options),
         Some(Command::Keys(options)) => keys::run(&options),
         Some(Command::Migrate(options)) => migrate::run(&options),
+        Some(Command::Mirror(options)) => mirror::run(&options),
         Some(Command::Openapi) => openapi::run(),
     })
 }

@@ -7,6 +7,9 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use boxoffice_cluster::kafka::Kafka;
+use boxoffice_cluster::postgres::PostgresStore;
+use boxoffice_cluster::redis::Beside;
 use boxoffice_core::limits::KEY_KEEP_SECONDS_MAX;
 use boxoffice_engine::snapshot::Retention;
 use boxoffice_engine::{Engine, Settings};
@@ -16,8 +19,11 @@ use clap::value_parser;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::console::{Failure, LogFormat, log, say};
+use super::kafka::KafkaOptions;
+use super::redis::Redis;
 use super::store::Data;
 use crate::app::{App, AppSettings};
+use crate::changes;
 use crate::keys::Role;
 use crate::limits::CONNECTIONS_DEFAULT;
 use crate::listen;
@@ -34,6 +40,10 @@ pub(crate) struct Options {
     /// Do not bring the tables of the database up to date: `boxoffice migrate` does so.
     #[arg(long, env = "BOXOFFICE_NO_MIGRATE", value_parser = FalseyValueParser::new())]
     no_migrate: bool,
+    #[command(flatten)]
+    redis: Redis,
+    #[command(flatten)]
+    kafka: KafkaOptions,
     /// A TOML file with any of these options by name, such as `idle_after_seconds = 600`.
     #[arg(long, env = "BOXOFFICE_CONFIG")]
     config: Option<PathBuf>,
@@ -103,10 +113,26 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
 
 async fn serve(options: &Options) -> Result<(), Failure> {
     let place = options.data.place()?;
-    let engine = place.start(&options.engine_settings(), !options.no_migrate)?;
+    let instances = options.redis.instances()?;
+    let started =
+        place.start(&options.engine_settings(), !options.no_migrate, options.redis.instances()?.as_ref())?;
+    // Until the server ends.
+    let _beside = match (instances, &started.database) {
+        (Some(instances), Some(store)) => {
+            tracing::info!("Redis is at {}", instances.first().place());
+            Some(Beside::start(&instances, &started.engine, Arc::<PostgresStore>::clone(store)))
+        }
+        (Some(_), None) => {
+            return Err(Failure::new(
+                "Redis is for servers that share a database: give one with --database-url, or leave out --redis-urls",
+            ));
+        }
+        (None, _) => None,
+    };
+    let kafka = options.kafka.start(&started)?;
     let settings = options.app_settings();
     let loopback = settings.loopback;
-    let app = App::new(engine, settings)?;
+    let app = App::new(started.engine, settings)?;
     if !loopback && app.keys.is_empty() {
         return Err(Failure::new(format!(
             "{} can be reached by others, and there is no API key. Make one first: boxoffice keys create {} --tenant default --role admin",
@@ -123,7 +149,7 @@ async fn serve(options: &Options) -> Result<(), Failure> {
             ));
         }
     }
-    keep_open(app, options.listen, options.connections_max).await
+    keep_open(app, options.listen, options.connections_max, kafka).await
 }
 
 impl Options {
@@ -157,6 +183,7 @@ pub(super) async fn keep_open(
     app: Arc<App>,
     listen: SocketAddr,
     connections_max: usize,
+    kafka: Option<Kafka>,
 ) -> Result<(), Failure> {
     raise_open_files();
     let listener = listen::bind(listen).map_err(|error| not_bound(listen, &error))?;
@@ -166,13 +193,24 @@ pub(super) async fn keep_open(
     tracing::info!("listening on http://{address}");
     greet(address, app.is_open())?;
     let engine = app.engine.clone();
+    let changes = kafka.as_ref().map(|kafka| tokio::spawn(changes::send(Arc::clone(&app), kafka.changes())));
     let stop = async {
         signals.stop(&engine).await;
         app.stopping.send_replace(true);
     };
     listen::serve(listener, &app, connections_max, stop).await;
     app.webhooks.stop().await;
-    tokio::task::spawn_blocking(move || engine.close()).await??;
+    if let Some(changes) = changes {
+        changes.abort();
+        // Ended, one way or the other.
+        drop(changes.await);
+    }
+    let close = move || {
+        // First nobody decides any more, then nothing is decided.
+        drop(kafka);
+        engine.close()
+    };
+    tokio::task::spawn_blocking(close).await??;
     Ok(())
 }
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use boxoffice_cluster::postgres::PostgresStore;
+use boxoffice_cluster::redis::{Instances, RedlockTurns};
 use boxoffice_engine::store::{EmbeddedStore, Store};
 use boxoffice_engine::{Clock, Engine, Settings};
 use clap::Args;
@@ -62,15 +63,36 @@ impl Data {
     }
 }
 
+/// An engine that runs.
+pub(super) struct Started {
+    pub(super) engine: Engine,
+    /// What it runs on, if that is a database.
+    pub(super) database: Option<Arc<PostgresStore>>,
+}
+
 impl Place {
-    /// Starts an engine on it. What does not exist is made, also the tables of a database if `migrate` says so.
-    pub(super) fn start(&self, settings: &Settings, migrate: bool) -> Result<Engine, Failure> {
+    /// Starts an engine on it. What does not exist is made, also the tables of a database if `migrate` says so. Servers that share
+    /// a database take turns by `locks`, or by the database's own.
+    pub(super) fn start(
+        &self,
+        settings: &Settings,
+        migrate: bool,
+        locks: Option<&Instances>,
+    ) -> Result<Started, Failure> {
         match self {
-            Place::Directory(directory) => Ok(Engine::open(directory, settings)?),
+            Place::Directory(directory) => {
+                Ok(Started { engine: Engine::open(directory, settings)?, database: None })
+            }
             Place::Database(url) => {
                 let store = if migrate { PostgresStore::migrate(url)?.0 } else { PostgresStore::open(url)? };
                 tracing::info!("the data is in the database {}", store.place());
-                Ok(Engine::start(Arc::new(store), Clock::system(), settings)?)
+                let store = match locks {
+                    Some(locks) => store.with_turns(|own| Box::new(RedlockTurns::new(locks, own))),
+                    None => store,
+                };
+                let store = Arc::new(store);
+                let engine = Engine::start(Arc::<PostgresStore>::clone(&store), Clock::system(), settings)?;
+                Ok(Started { engine, database: Some(store) })
             }
         }
     }

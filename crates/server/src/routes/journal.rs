@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use boxoffice_core::ids::{Actor, InventoryKind};
+use boxoffice_engine::view::StockView;
 use boxoffice_engine::{Batch, InventoryNumber};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -51,7 +52,7 @@ pub(crate) struct JournalPage {
 /// One committed change.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Change)]
-struct ChangeBody {
+pub(crate) struct ChangeBody {
     sequence: u64,
     #[schema(value_type = String, format = DateTime)]
     at: Moment,
@@ -116,20 +117,29 @@ async fn read(app: &App, number: InventoryNumber, after: u64, limit: usize) -> R
     let mut subscription = app.engine.subscribe(number, after).await?;
     while page.next_after < stock.sequence && page.items.len() < limit {
         let batch: Arc<Batch> = subscription.next().await.map_err(unreadable)?;
-        page.items.extend(headed(&batch.changes).map(|(heading, change)| {
-            let (name, data) = described(change, &stock);
-            ChangeBody {
-                sequence: batch.sequence,
-                at: Moment(heading.at),
-                by: heading.by.and_then(|by: Actor| Some(app.keys.of_actor(by)?.id.clone())),
-                r#type: name,
-                data,
-            }
-        }));
+        page.items.extend(changes_of(app, &batch, &stock));
         page.next_after = batch.sequence;
     }
     page.next_cursor = (page.next_after < stock.sequence).then(|| page::cursor(&page.next_after));
     Ok(page)
+}
+
+/// The changes of a batch, one by one.
+pub(crate) fn changes_of<'a>(
+    app: &'a App,
+    batch: &'a Batch,
+    stock: &'a StockView,
+) -> impl Iterator<Item = ChangeBody> + 'a {
+    headed(&batch.changes).map(|(heading, change)| {
+        let (name, data) = described(change, stock);
+        ChangeBody {
+            sequence: batch.sequence,
+            at: Moment(heading.at),
+            by: heading.by.and_then(|by: Actor| Some(app.keys.of_actor(by)?.id.clone())),
+            r#type: name,
+            data,
+        }
+    })
 }
 
 #[cfg(test)]

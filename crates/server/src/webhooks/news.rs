@@ -123,6 +123,7 @@ fn not_loaded(error: SubmitError) -> ReadError {
         SubmitError::Overloaded { .. }
         | SubmitError::Unavailable { .. }
         | SubmitError::OutcomeUnknown
+        | SubmitError::AlreadyDecided
         | SubmitError::Stopped => ReadError::Later,
         SubmitError::NoSuchInventory => ReadError::Gone,
         SubmitError::Damaged(problem) => ReadError::Unreadable(problem.to_string()),

@@ -4,17 +4,23 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
+use boxoffice_cluster::postgres::PostgresStore;
+use boxoffice_engine::store::EmbeddedStore;
+use boxoffice_services::create_database;
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::client::{Call, Reply};
 
-/// A directory for one store, gone with its last owner.
+/// A directory or a database for one store, gone with its last owner or with the servers that `cargo xtask test` started.
 pub(crate) struct Store {
     directory: TempDir,
+    /// Where the data is, if it is not in the directory.
+    database_url: Option<String>,
 }
 
 /// A running server. It is killed when it is dropped, so that no test leaves one behind.
@@ -36,16 +42,42 @@ impl Drop for Process {
 
 impl Store {
     pub(crate) fn new() -> Store {
-        Store { directory: TempDir::new().expect("a directory") }
+        static MADE: AtomicUsize = AtomicUsize::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let database_url = std::env::var_os("BOXOFFICE_TEST_POSTGRES").map(|sockets| {
+            let name = format!("test_{}_{number}", std::process::id());
+            create_database(Path::new(&sockets), &name).unwrap_or_else(|error| panic!("{error}"))
+        });
+        Store { directory: TempDir::new().expect("a directory"), database_url }
     }
 
-    pub(crate) fn path(&self) -> PathBuf {
-        self.directory.path().join("data")
+    /// Where it is; `None` if it is in a database.
+    pub(crate) fn directory(&self) -> Option<PathBuf> {
+        self.database_url.is_none().then(|| self.directory.path().join("data"))
+    }
+
+    /// For whoever wants to write to it before it is served.
+    pub(crate) fn open(&self) -> Arc<dyn boxoffice_engine::store::Store> {
+        match &self.database_url {
+            Some(url) => Arc::new(PostgresStore::migrate(url).expect("a new database").0),
+            None => Arc::new(EmbeddedStore::open(&self.directory.path().join("data")).expect("a new store")),
+        }
+    }
+
+    /// The command line of its server.
+    pub(crate) fn serve_command(&self, listen: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_boxoffice"));
+        command.arg("serve").arg("--listen").arg(listen).env("NO_COLOR", "1");
+        match &self.database_url {
+            Some(url) => command.arg("--database-url").arg(url),
+            None => command.arg("--data").arg(self.directory.path().join("data")),
+        };
+        command
     }
 
     /// Serves it, and waits until the server is ready.
     pub(crate) fn serve(self, arguments: &[&str]) -> Server {
-        let mut command = serve_command(&self.path(), "127.0.0.1:0");
+        let mut command = self.serve_command("127.0.0.1:0");
         command.args(arguments);
         self.serve_by(command)
     }
@@ -71,17 +103,9 @@ impl Store {
     }
 }
 
-/// The command line of a server.
-pub(crate) fn serve_command(data: &Path, listen: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_boxoffice"));
-    command.arg("serve").arg("--listen").arg(listen).arg("--data").arg(data).env("NO_COLOR", "1");
-    command
-}
-
 /// Runs a server that is not expected to get as far as serving.
 pub(crate) fn serve_in_vain(listen: &str) -> Output {
-    let store = Store::new();
-    serve_command(&store.path(), listen).output().expect("the server starts")
+    Store::new().serve_command(listen).output().expect("the server starts")
 }
 
 impl Server {
@@ -117,8 +141,9 @@ impl Server {
         self.call("PATCH", path).json(body).send()
     }
 
-    pub(crate) fn data(&self) -> PathBuf {
-        self.store.path()
+    /// See [`Store::directory`].
+    pub(crate) fn directory(&self) -> Option<PathBuf> {
+        self.store.directory()
     }
 
     pub(crate) fn is_running(&mut self) -> bool {

@@ -98,6 +98,7 @@ pub async fn run(shared: Shared, seed: u64) {
             }
             Err(
                 SubmitError::OutcomeUnknown
+                | SubmitError::AlreadyDecided
                 | SubmitError::Stopped
                 | SubmitError::NoSuchInventory
                 | SubmitError::Damaged(_),

@@ -168,6 +168,7 @@ impl Log {
             Err(
                 error @ (SubmitError::Overloaded { .. }
                 | SubmitError::Unavailable { .. }
+                | SubmitError::AlreadyDecided
                 | SubmitError::Stopped
                 | SubmitError::NoSuchInventory
                 | SubmitError::Damaged(_)),

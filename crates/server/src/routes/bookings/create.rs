@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use boxoffice_core::booking::{Booking, Status};
 use boxoffice_core::command::{Action, Command};
@@ -11,7 +11,8 @@ use boxoffice_core::commands::{AreaWish, BestAvailable, Book, Places, SeatWish, 
 use boxoffice_core::event::SeatName;
 use boxoffice_core::ids::{BookingId, InventoryKind};
 use boxoffice_core::outcome::Grant;
-use boxoffice_engine::ids::inventory_of;
+use boxoffice_core::time::Timestamp;
+use boxoffice_engine::ids::{booking_id, inventory_of};
 use boxoffice_engine::{Answer, InventoryNumber, SubmitError};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -22,7 +23,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::contacts::Contact;
 use crate::idempotency::IdempotencyKey;
-use crate::ids::{find_inventory, inventory_not_found};
+use crate::ids::{find_inventory, inventory_not_found, uuid};
 use crate::input::{Input, Object};
 use crate::outer::json;
 use crate::problem::{Problem, ProblemBody};
@@ -134,6 +135,8 @@ pub(crate) const OPERATION: &str = "book";
     operation_id = "create_booking",
     params(
         IdempotencyKey,
+        ("Prefer" = Option<String>, Header, description = "`respond-async`: be answered when the command is kept, before it is \
+                                                            decided. May be ignored."),
     ),
     request_body(
         content = NewBooking,
@@ -220,6 +223,17 @@ pub(crate) const OPERATION: &str = "book";
                 "sequence": 42,
             })
         ),
+        (
+            status = 202,
+            description = "With `Prefer: respond-async`, if commands go through Kafka: it will be decided. Until then the booking is \
+                           404, and if it is refused it stays so. Sent again with the same key and without the preference, the request \
+                           gets its answer.",
+            body = TakenBooking,
+            headers(
+                ("Location" = String, description = "Where the booking will be."),
+                ("Preference-Applied" = String, description = "`respond-async`"),
+            ),
+        ),
         (status = 404, description = "`EVENT_NOT_FOUND`, `SCHEDULE_NOT_FOUND`, `SHOP_NOT_FOUND`, `SECTION_NOT_FOUND`, \
                            `SEAT_NOT_FOUND`, `AREA_NOT_FOUND`, `SLOT_NOT_FOUND`, `BOX_NOT_FOUND`"),
         (
@@ -253,9 +267,14 @@ pub(crate) async fn create(
     State(app): State<Arc<App>>,
     caller: Caller,
     key: IdempotencyKey,
+    headers: HeaderMap,
     Input(request): Input<NewBooking>,
 ) -> Result<Response, Problem> {
-    let granted = prepare(&app, caller, key, request).await?.send(&app).await?;
+    let prepared = prepare(&app, caller, key, request).await?;
+    if app.commands_are_routed && prefers_async(&headers) {
+        return prepared.hand_over(&app).await;
+    }
+    let granted = prepared.send(&app).await?;
     Ok(json(StatusCode::CREATED, &created(&app, &granted), granted.answer.replayed))
 }
 
@@ -298,7 +317,69 @@ impl Prepared {
     }
 }
 
+/// A booking that will be decided.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TakenBooking {
+    #[schema(value_type = Uuid)]
+    id: Uuid,
+    /// Where it will be.
+    url: String,
+    /// Where it can be followed then.
+    stream: String,
+    /// As in the booking's own first answer.
+    hold_token: String,
+}
+
+/// Whether the caller would rather not wait (RFC 7240).
+fn prefers_async(headers: &HeaderMap) -> bool {
+    let wishes = headers.get_all("prefer").iter().filter_map(|wishes| wishes.to_str().ok());
+    let mut wishes = wishes.flat_map(|wishes| wishes.split(','));
+    wishes.any(|wish| wish.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("respond-async"))
+}
+
+impl Prepared {
+    /// Answers as soon as the command is kept for good.
+    async fn hand_over(mut self, app: &App) -> Result<Response, Problem> {
+        let admitted = self.sent.admitted;
+        if let Some(named) = self.sent.id_under_key(app)
+            && let Action::Book(book) = &mut self.command.action
+        {
+            book.id = named;
+            self.sent.admitted = named;
+        }
+        let id = self.sent.admitted;
+        app.engine.hand_over(self.sent.inventory, self.command).await?;
+        app.rates.settle_hold(&self.sent.caller, admitted, Some((id, app.engine.now())));
+        let url = format!("/v1/bookings/{}", uuid(id));
+        let body = TakenBooking {
+            id: uuid(id),
+            stream: format!("{url}/stream"),
+            hold_token: app.secret.hold_token(id),
+            url,
+        };
+        let mut response = json(StatusCode::ACCEPTED, &body, false);
+        let location = HeaderValue::from_str(&body.url).expect("ids are printable");
+        response.headers_mut().insert(header::LOCATION, location);
+        response.headers_mut().insert("preference-applied", HeaderValue::from_static("respond-async"));
+        Ok(response)
+    }
+}
+
 impl Sent {
+    /// Of a booking that is named before it is decided, under a key: the same each time it is sent, or a retry would be told of
+    /// a booking that never is. Its time is none, as its bits are all needed to tell it from others.
+    fn id_under_key(&self, app: &App) -> Option<BookingId> {
+        let idempotency = self.key.for_request(app, &self.caller, OPERATION, &self.request)?;
+        if self.request.id.is_some() {
+            return None;
+        }
+        let parts: [&[u8]; 2] = [&self.inventory.0.to_le_bytes(), &idempotency.key.0];
+        let bits = app.secret.derive("booking", &parts);
+        let (time, random) = bits.split_at(16);
+        let number = |bytes: &[u8]| u64::from_le_bytes(*bytes.first_chunk().expect("half a hash"));
+        Some(booking_id(self.inventory, Timestamp(number(time).cast_signed()), number(random) | 1))
+    }
+
     fn asked<'a>(&'a self, app: &'a App) -> Asked<'a, NewBooking> {
         Asked { app, caller: &self.caller, key: &self.key, operation: OPERATION, request: &self.request }
     }

@@ -10,7 +10,6 @@ use boxoffice_core::outcome::Outcome;
 use boxoffice_core::rules::{RulesPatch, SalesWindow};
 use boxoffice_core::schedule::{Pattern, Window};
 use boxoffice_core::time::{Minute, Timestamp};
-use boxoffice_engine::store::EmbeddedStore;
 use boxoffice_engine::{Clock, Engine, Settings};
 use serde_json::json;
 
@@ -22,9 +21,8 @@ const DAY_MS: i64 = 86_400_000;
 /// A schedule that was created two days ago, with a slot at ten every day, on a server of its own.
 pub(crate) fn museum_of_yesterday() -> Venue {
     let store = Store::new();
-    let embedded = EmbeddedStore::open(&store.path()).expect("a new store");
     let clock = Clock::manual(Timestamp(now_ms() / DAY_MS * DAY_MS - 2 * DAY_MS));
-    let engine = Engine::start(Arc::new(embedded), clock, &Settings::default()).expect("an engine");
+    let engine = Engine::start(store.open(), clock, &Settings::default()).expect("an engine");
     let window = Window { start: Minute(600), end: Minute(720), capacity: 3, price: Money(100) };
     let create = CreateSchedule {
         id: "museum".to_owned(),

@@ -1,0 +1,171 @@
+//! One Redis: a server, what Sentinel says is the server, or a cluster.
+
+use std::time::Duration;
+
+use futures_util::future::try_join_all;
+use redis::aio::{ConnectionLike, MultiplexedConnection, PubSub};
+use redis::cluster::ClusterClient;
+use redis::cluster_async::ClusterConnection;
+use redis::sentinel::SentinelClient;
+use redis::{AsyncConnectionConfig, Client, Cmd, RedisError, RedisResult, Value};
+use tokio::sync::Mutex;
+use tokio::time::timeout;
+
+/// How long a connection may take.
+const CONNECT_MAX: Duration = Duration::from_secs(2);
+/// How long a server may take to answer: the whole of an event with a million seats is one command.
+const ANSWER_MAX: Duration = Duration::from_secs(20);
+
+/// One Redis.
+pub struct Instance {
+    kind: Kind,
+    /// While there is one.
+    line: Mutex<Option<Line>>,
+}
+
+pub(super) enum Kind {
+    Server(Box<Client>),
+    Sentinel(Box<Mutex<SentinelClient>>),
+    Cluster {
+        client: Box<ClusterClient>,
+        /// Any of its servers hears what is published on another.
+        seeds: Vec<Client>,
+    },
+}
+
+/// A connection that many share.
+#[derive(Clone)]
+enum Line {
+    Server(MultiplexedConnection),
+    Cluster(ClusterConnection),
+}
+
+/// Without the URL: its password is nobody's business.
+impl std::fmt::Debug for Instance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Instance({})", self.place())
+    }
+}
+
+impl Instance {
+    pub(super) fn new(kind: Kind) -> Instance {
+        Instance { kind, line: Mutex::new(None) }
+    }
+
+    /// Where it is, for people.
+    pub fn place(&self) -> String {
+        let address = |client: &Client| client.get_connection_info().addr().to_string();
+        match &self.kind {
+            Kind::Server(client) => address(client),
+            Kind::Sentinel(_) => "the service of Sentinel".to_owned(),
+            Kind::Cluster { seeds, .. } => {
+                format!("the cluster of {}", seeds.first().map(address).unwrap_or_default())
+            }
+        }
+    }
+
+    /// Whether keys that are used together must say so in their names.
+    pub(super) fn is_cluster(&self) -> bool {
+        match &self.kind {
+            Kind::Cluster { .. } => true,
+            Kind::Server(_) | Kind::Sentinel(_) => false,
+        }
+    }
+
+    /// Sends commands together and waits for their answers. A server does them in this order; a cluster in any.
+    pub(super) async fn run(&self, commands: Vec<Cmd>) -> RedisResult<Vec<Value>> {
+        self.run_within(ANSWER_MAX, commands).await
+    }
+
+    /// The same for those who cannot wait as long.
+    pub(super) async fn run_within(&self, patience: Duration, commands: Vec<Cmd>) -> RedisResult<Vec<Value>> {
+        let run = async {
+            match run_on(self.line().await?, &commands).await {
+                // The server was started again since it was last asked: once more, on a connection of today. Whatever is sent
+                // from here may arrive twice.
+                Err(error) if error.is_connection_dropped() => {
+                    *self.line.lock().await = None;
+                    run_on(self.line().await?, &commands).await
+                }
+                answered => answered,
+            }
+        };
+        let answered = timeout(patience, run).await.unwrap_or_else(|_| Err(silent()));
+        if answered.is_err() {
+            // It may be in the middle of anything.
+            *self.line.lock().await = None;
+        }
+        answered
+    }
+
+    /// A connection of its own that hears what is published.
+    pub(super) async fn listen(&self) -> RedisResult<PubSub> {
+        let connect = async {
+            match &self.kind {
+                Kind::Server(client) => client.get_async_pubsub().await,
+                Kind::Sentinel(client) => {
+                    client.lock().await.async_get_client().await?.get_async_pubsub().await
+                }
+                Kind::Cluster { seeds, .. } => {
+                    let mut last = silent();
+                    for seed in seeds {
+                        match seed.get_async_pubsub().await {
+                            Ok(heard) => return Ok(heard),
+                            Err(error) => last = error,
+                        }
+                    }
+                    Err(last)
+                }
+            }
+        };
+        timeout(CONNECT_MAX, connect).await.unwrap_or_else(|_| Err(silent()))
+    }
+
+    async fn line(&self) -> RedisResult<Line> {
+        let mut slot = self.line.lock().await;
+        if let Some(line) = &*slot {
+            return Ok(line.clone());
+        }
+        let line = timeout(CONNECT_MAX, self.connect()).await.unwrap_or_else(|_| Err(silent()))?;
+        *slot = Some(line.clone());
+        Ok(line)
+    }
+
+    async fn connect(&self) -> RedisResult<Line> {
+        // Limits are set here, where it is known what is waited for.
+        let patient = AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
+        match &self.kind {
+            Kind::Server(client) => {
+                Ok(Line::Server(client.get_multiplexed_async_connection_with_config(&patient).await?))
+            }
+            Kind::Sentinel(client) => {
+                let mut client = client.lock().await;
+                Ok(Line::Server(client.get_async_connection_with_config(&patient).await?))
+            }
+            Kind::Cluster { client, .. } => Ok(Line::Cluster(client.get_async_connection().await?)),
+        }
+    }
+}
+
+async fn run_on(line: Line, commands: &[Cmd]) -> RedisResult<Vec<Value>> {
+    match line {
+        Line::Server(mut connection) => {
+            let mut together = redis::pipe();
+            for command in commands {
+                together.add_command(command.clone());
+            }
+            together.query_async(&mut connection).await
+        }
+        Line::Cluster(connection) => {
+            let one = |command| {
+                let mut connection = connection.clone();
+                async move { connection.req_packed_command(command).await }
+            };
+            try_join_all(commands.iter().map(one)).await
+        }
+    }
+}
+
+fn silent() -> RedisError {
+    RedisError::from(std::io::Error::new(std::io::ErrorKind::TimedOut, "no answer in time"))
+}

@@ -1,0 +1,112 @@
+//! Under which keys the mirror shows what.
+
+use boxoffice_core::ids::{BookingId, InventoryKind};
+
+/// Whose events are called by their id alone.
+const DEFAULT_TENANT: &str = "default";
+
+/// The keys of one inventory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Keys {
+    pub(super) kind: InventoryKind,
+    /// The inventory's id as it stands in keys: that of another tenant than `default` begins with it and a slash.
+    id: String,
+}
+
+impl Keys {
+    /// The keys of an inventory, from the name that the engine knows it by; `None` for what this program did not name. A cluster
+    /// wants all of them in one place: then the id stands in braces, which is what a cluster goes by.
+    pub(super) fn of(name: &str, is_cluster: bool) -> Option<Keys> {
+        let (tenant, rest) = name.split_once('/')?;
+        let (kind, id) = rest.split_once(':')?;
+        let kind = match kind {
+            "event" => InventoryKind::Event,
+            "schedule" => InventoryKind::Schedule,
+            "shop" => InventoryKind::Shop,
+            _ => return None,
+        };
+        let id = if tenant == DEFAULT_TENANT { id.to_owned() } else { format!("{tenant}/{id}") };
+        Some(Keys { kind, id: if is_cluster { format!("{{{id}}}") } else { id } })
+    }
+
+    /// The sequence that everything else is as of.
+    pub(super) fn sequence(&self) -> String {
+        format!("{}_sequence:{}", self.kind(), self.id)
+    }
+
+    /// A JSON text: totals, and the sections of an event.
+    pub(super) fn state(&self) -> String {
+        format!("{}_state:{}", self.kind(), self.id)
+    }
+
+    /// Two bits a seat.
+    pub(super) fn seats(&self, address: &str) -> String {
+        format!("seats_bf:{}:{address}", self.id)
+    }
+
+    /// How many seats of a subsection are available.
+    pub(super) fn available(&self, address: &str) -> String {
+        format!("seats_avail:{}:{address}", self.id)
+    }
+
+    /// Followed by a colon and the row: how many of its seats are available.
+    pub(super) fn available_in_rows(&self, address: &str) -> String {
+        format!("seats_avail_row:{}:{address}", self.id)
+    }
+
+    /// A hash: when an event began to sell, and when it was sold out.
+    pub(super) fn sellout(&self) -> String {
+        format!("event_sellout_timer:{}", self.id)
+    }
+
+    /// A hash of pools by their names: areas, slots or boxes.
+    pub(super) fn pools(&self) -> String {
+        let pools = match self.kind {
+            InventoryKind::Event => "areas",
+            InventoryKind::Schedule => "slots",
+            InventoryKind::Shop => "boxes",
+        };
+        format!("{pools}:{}", self.id)
+    }
+
+    fn kind(&self) -> &'static str {
+        match self.kind {
+            InventoryKind::Event => "event",
+            InventoryKind::Schedule => "schedule",
+            InventoryKind::Shop => "shop",
+        }
+    }
+}
+
+/// A hash: one booking.
+pub(super) fn booking(id: BookingId) -> String {
+    format!("booking:{}", uuid::Uuid::from_bytes(id.to_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_as_the_patterns_say() {
+        let hall = Keys::of("default/event:gala", false).expect("an event");
+        assert_eq!(hall.seats("A-1"), "seats_bf:gala:A-1");
+        assert_eq!(hall.available("A-1"), "seats_avail:gala:A-1");
+        assert_eq!(hall.available_in_rows("A-1"), "seats_avail_row:gala:A-1");
+        assert_eq!(hall.state(), "event_state:gala");
+        assert_eq!(hall.sellout(), "event_sellout_timer:gala");
+        assert_eq!(hall.sequence(), "event_sequence:gala");
+        assert_eq!(
+            Keys::of("acme/event:gala", false).expect("an event").seats("A-1"),
+            "seats_bf:acme/gala:A-1"
+        );
+        assert_eq!(Keys::of("acme/event:gala", true).expect("an event").state(), "event_state:{acme/gala}");
+        assert_eq!(Keys::of("default/schedule:museum", false).expect("a schedule").pools(), "slots:museum");
+        assert_eq!(Keys::of("default/shop:bakery", true).expect("a shop").pools(), "boxes:{bakery}");
+        for unknown in ["hall", "default/hall", "default/raffle:hall"] {
+            assert_eq!(Keys::of(unknown, false), None, "{unknown}");
+        }
+        let id = BookingId::from_bytes([0x11; 16]);
+        assert_eq!(booking(id), "booking:11111111-1111-1111-1111-111111111111");
+    }
+}

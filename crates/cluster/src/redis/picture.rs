@@ -1,0 +1,254 @@
+//! What the mirror shows of an inventory's stock: all of it, or what is not as in an earlier view.
+//!
+//! Everything is written as it is, never as a difference: so it does no harm to write something twice, and what was written
+//! since any earlier view covers what was written since a later one.
+
+use std::sync::Arc;
+
+use boxoffice_core::pool::Pool;
+use boxoffice_core::rules::InventoryStatus;
+use boxoffice_core::seats::{Counts, SeatState};
+use boxoffice_engine::view::{EventView, KindView, StockView, SubsectionView};
+use serde_json::{Map, Value, json};
+
+use super::keys::Keys;
+
+/// Values in one command: a script can pass a few thousand on.
+const VALUES_MAX: usize = 1_000;
+
+/// One key and what becomes of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Write {
+    pub(super) key: String,
+    pub(super) what: What,
+}
+
+/// What becomes of a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum What {
+    /// It is this text.
+    Text(String),
+    /// It is this bitmap.
+    Bitmap(Vec<u8>),
+    /// It is gone; of a hash, before its fields are written.
+    Drop,
+    /// These fields of a hash are so.
+    Fields(Vec<(String, String)>),
+    /// These fields of a hash are gone.
+    Lose(Vec<String>),
+    /// These seats of a bitmap, by their index, are in these states.
+    Seats(Vec<(usize, u8)>),
+    /// So many seats are available in these rows, each of which is a key.
+    Rows(Vec<(u16, u32)>),
+}
+
+/// All of a stock.
+pub(super) fn whole(keys: &Keys, stock: &StockView) -> Vec<Write> {
+    let mut writes = vec![state(keys, stock)];
+    match &stock.kind {
+        KindView::Event(event) => {
+            for subsection in &event.subsections {
+                let what = What::Bitmap(bitmap(subsection));
+                writes.push(Write { key: keys.seats(&subsection.address), what });
+                writes.push(available(keys, subsection));
+                let rows = (1..=subsection.rows).map(|row| (row, available_in(subsection, row)));
+                writes.extend(in_rows(keys, subsection, rows));
+            }
+            writes.push(sellout(keys, event));
+        }
+        KindView::Schedule(_) | KindView::Shop(_) => {}
+    }
+    writes.push(Write { key: keys.pools(), what: What::Drop });
+    writes.extend(fields(&keys.pools(), pools(stock)));
+    writes
+}
+
+/// What is not as in an earlier view of the same inventory.
+pub(super) fn since(keys: &Keys, before: &StockView, stock: &StockView) -> Vec<Write> {
+    let mut writes = vec![state(keys, stock)];
+    match (&before.kind, &stock.kind) {
+        (KindView::Event(before), KindView::Event(event)) => {
+            let pairs = before.subsections.iter().zip(event.subsections.iter());
+            for (before, subsection) in pairs.filter(|(before, now)| !Arc::ptr_eq(before, now)) {
+                writes.extend(seats_since(keys, before, subsection));
+            }
+            writes.push(sellout(keys, event));
+        }
+        (KindView::Schedule(before), KindView::Schedule(schedule)) => {
+            let gone = before.slots.keys().filter(|slot| !schedule.slots.contains_key(slot));
+            let gone: Vec<String> = gone.map(ToString::to_string).collect();
+            writes.extend(
+                gone.chunks(VALUES_MAX)
+                    .map(|gone| Write { key: keys.pools(), what: What::Lose(gone.to_vec()) }),
+            );
+        }
+        (KindView::Shop(_), KindView::Shop(_)) => {}
+        (KindView::Event(_) | KindView::Schedule(_) | KindView::Shop(_), _) => {
+            unreachable!("an inventory never changes its kind")
+        }
+    }
+    // Both are in the same order, but for what came or went.
+    let known: std::collections::HashMap<String, String> = pools(before).collect();
+    let changed = pools(stock).filter(|(name, pool)| known.get(name) != Some(pool));
+    writes.extend(fields(&keys.pools(), changed));
+    writes
+}
+
+fn seats_since(
+    keys: &Keys,
+    before: &SubsectionView,
+    subsection: &SubsectionView,
+) -> impl Iterator<Item = Write> {
+    let (mut seats, mut rows) = (Vec::new(), Vec::new());
+    for row in subsection.rows_unlike(before) {
+        let states = (0..).zip(before.row(row).zip(subsection.row(row)));
+        let changed = states.filter(|(_, (before, now))| before != now);
+        let first = index(subsection, row);
+        seats.extend(changed.map(|(column, (_, now)): (usize, _)| (first + column, code(now))));
+        rows.push((row, available_in(subsection, row)));
+    }
+    let key = keys.seats(&subsection.address);
+    let chunks: Vec<Write> = seats
+        .chunks(VALUES_MAX)
+        .map(|seats| Write { key: key.clone(), what: What::Seats(seats.to_vec()) })
+        .collect();
+    let counted = [available(keys, subsection)];
+    chunks.into_iter().chain(counted).chain(in_rows(keys, subsection, rows.into_iter()))
+}
+
+/// The bits of all seats: two for each, the first seat in the highest bits of the first byte, as `BITFIELD` counts.
+fn bitmap(subsection: &SubsectionView) -> Vec<u8> {
+    let seats = usize::from(subsection.rows) * usize::from(subsection.cols);
+    let mut bytes = vec![0; seats.div_ceil(4)];
+    let states = (1..=subsection.rows).flat_map(|row| subsection.row(row));
+    for (seat, state) in states.enumerate() {
+        bytes[seat / 4] |= code(state) << (6 - 2 * (seat % 4));
+    }
+    bytes
+}
+
+/// The index of a row's first seat.
+fn index(subsection: &SubsectionView, row: u16) -> usize {
+    (usize::from(row) - 1) * usize::from(subsection.cols)
+}
+
+fn code(state: SeatState) -> u8 {
+    match state {
+        SeatState::Available => 0,
+        SeatState::Held => 1,
+        SeatState::Sold => 2,
+        SeatState::Blocked => 3,
+    }
+}
+
+fn text(key: String, text: String) -> Write {
+    Write { key, what: What::Text(text) }
+}
+
+fn available(keys: &Keys, subsection: &SubsectionView) -> Write {
+    text(keys.available(&subsection.address), subsection.counts.available.to_string())
+}
+
+fn available_in(subsection: &SubsectionView, row: u16) -> u32 {
+    let free = subsection.row(row).filter(|state| *state == SeatState::Available);
+    u32::try_from(free.count()).expect("a row is short")
+}
+
+fn in_rows(
+    keys: &Keys,
+    subsection: &SubsectionView,
+    rows: impl Iterator<Item = (u16, u32)>,
+) -> Option<Write> {
+    let rows: Vec<(u16, u32)> = rows.collect();
+    let key = keys.available_in_rows(&subsection.address);
+    (!rows.is_empty()).then_some(Write { key, what: What::Rows(rows) })
+}
+
+fn fields(key: &str, fields: impl Iterator<Item = (String, String)>) -> Vec<Write> {
+    let fields: Vec<(String, String)> = fields.collect();
+    let chunks = fields.chunks(VALUES_MAX);
+    chunks.map(|chunk| Write { key: key.to_owned(), what: What::Fields(chunk.to_vec()) }).collect()
+}
+
+fn state(keys: &Keys, stock: &StockView) -> Write {
+    let status = match stock.terms.status {
+        InventoryStatus::Open => "open",
+        InventoryStatus::Closed => "closed",
+    };
+    let mut state = json!({ "name": stock.terms.name, "status": status, "sequence": stock.sequence });
+    match &stock.kind {
+        KindView::Event(event) => {
+            state["event_stats"] = stats(event.totals);
+            state["sections"] = sections(event);
+        }
+        KindView::Schedule(schedule) => {
+            state["schedule_stats"] = stats(total(schedule.slots.values().map(|slot| slot.pool)));
+        }
+        KindView::Shop(shop) => {
+            state["shop_stats"] = stats(total(shop.boxes.iter().map(|boxed| boxed.pool)));
+        }
+    }
+    text(keys.state(), state.to_string())
+}
+
+fn sections(event: &EventView) -> Value {
+    let mut sections = Map::new();
+    for section in event.sections.iter() {
+        let mut subsections = Map::new();
+        for index in section.subsections.clone() {
+            let SubsectionView { address, rows, cols, counts, .. } = &*event.subsections[usize::from(index)];
+            let number = address.rsplit_once('-').map_or("", |(_, number)| number);
+            let subsection = json!({ "rows": rows, "cols": cols, "stats": stats(*counts) });
+            subsections.insert(number.to_owned(), subsection);
+        }
+        let section_of = json!({ "price": section.price.0, "subsections": subsections });
+        sections.insert(section.name.clone(), section_of);
+    }
+    Value::Object(sections)
+}
+
+fn stats(counts: Counts) -> Value {
+    let Counts { available, held, sold, blocked } = counts;
+    json!({ "available": available, "held": held, "sold": sold, "blocked": blocked, "total": counts.total() })
+}
+
+fn total(pools: impl Iterator<Item = Pool>) -> Counts {
+    pools.map(|pool| pool.counts()).reduce(Counts::plus).unwrap_or_default()
+}
+
+/// Areas, slots or boxes, by their names.
+fn pools(stock: &StockView) -> Box<dyn Iterator<Item = (String, String)> + '_> {
+    match &stock.kind {
+        KindView::Event(event) => {
+            Box::new(event.areas.iter().map(|area| (area.name.clone(), pool(area.pool, area.price.0, false))))
+        }
+        KindView::Schedule(schedule) => Box::new(
+            schedule.slots.iter().map(|(slot, it)| (slot.to_string(), pool(it.pool, it.price.0, it.closed))),
+        ),
+        KindView::Shop(shop) => {
+            Box::new(shop.boxes.iter().map(|it| (it.id.to_string(), pool(it.pool, it.price.0, it.closed))))
+        }
+    }
+}
+
+fn pool(pool: Pool, price: i64, closed: bool) -> String {
+    let Pool { capacity, held, sold } = pool;
+    let available = pool.available();
+    json!({
+        "capacity": capacity, "held": held, "sold": sold, "available": available, "price": price,
+        "status": if closed { "closed" } else { "open" },
+    })
+    .to_string()
+}
+
+fn sellout(keys: &Keys, event: &EventView) -> Write {
+    let at = |name: &str, moment: Option<boxoffice_core::time::Timestamp>| {
+        (name.to_owned(), moment.map_or(String::new(), |moment| moment.0.to_string()))
+    };
+    let first = event.sellout.first_sale_at;
+    let last = event.sellout.sold_out_at;
+    let took = first.zip(last).map_or(String::new(), |(first, last)| (last.0 - first.0).to_string());
+    let fields =
+        vec![at("first_sale_at_ms", first), at("sold_out_at_ms", last), ("took_ms".to_owned(), took)];
+    Write { key: keys.sellout(), what: What::Fields(fields) }
+}

@@ -1,0 +1,319 @@
+//! Writing the mirror: whole, or since an earlier view; never back in time.
+//!
+//! Stock is written by one script for all keys of an inventory: it compares sequences, writes, and notes the new one, and
+//! nothing can come between. What was written since a view is taken if the mirror is as of that view or a later one, and ignored if
+//! the mirror is as far already. If it is not even as far as the view, something is missing: whoever writes has to write
+//! the whole.
+
+use std::sync::Arc;
+
+use boxoffice_core::booking::Booking;
+use boxoffice_engine::view::StockView;
+use redis::{Cmd, FromRedisValue, RedisResult, Value, cmd};
+
+use super::bookings::{self, ENDED_SHOWN};
+use super::instance::Instance;
+use super::keys::{self, Keys};
+use super::picture::{self, What, Write};
+
+/// Bookings in one command, where they need not be in one place.
+const BOOKINGS_AT_ONCE: usize = 200;
+/// Bookings in one round trip, when the whole is written.
+pub(super) const BOOKINGS_AHEAD: usize = 20_000;
+/// Written since no view: the whole.
+const WHOLE: i64 = -1;
+
+const STOCK: &str = "
+local at = tonumber(redis.call('GET', KEYS[1]) or '-1')
+local since, to = tonumber(ARGV[1]), tonumber(ARGV[2])
+if at > to or (at == to and since >= 0) then return 0 end
+if at < since then return -1 end
+local a = 3
+for k = 2, #KEYS do
+  local what, first, last = ARGV[a], a + 2, a + 1 + tonumber(ARGV[a + 1])
+  if what == 'text' then
+    redis.call('SET', KEYS[k], ARGV[first])
+  elseif what == 'drop' then
+    redis.call('DEL', KEYS[k])
+  elseif what == 'fields' then
+    redis.call('HSET', KEYS[k], unpack(ARGV, first, last))
+  elseif what == 'lose' then
+    redis.call('HDEL', KEYS[k], unpack(ARGV, first, last))
+  elseif what == 'seats' then
+    local sets = {}
+    for i = first, last, 2 do
+      sets[#sets + 1] = 'SET'
+      sets[#sets + 1] = 'u2'
+      sets[#sets + 1] = ARGV[i]
+      sets[#sets + 1] = ARGV[i + 1]
+    end
+    redis.call('BITFIELD', KEYS[k], unpack(sets))
+  elseif what == 'rows' then
+    for i = first, last, 2 do
+      redis.call('SET', KEYS[k] .. ':' .. ARGV[i], ARGV[i + 1])
+    end
+  end
+  a = last + 1
+end
+redis.call('SET', KEYS[1], ARGV[2])
+return 1
+";
+
+/// Of each booking: its version, how long it is shown (zero: as long as it lives), whether it is written if it is not there,
+/// and its fields.
+const BOOKINGS: &str = "
+local a = 1
+for k = 1, #KEYS do
+  local version, shown, always = tonumber(ARGV[a]), tonumber(ARGV[a + 1]), ARGV[a + 2]
+  local last = a + 3 + tonumber(ARGV[a + 3])
+  local there = tonumber(redis.call('HGET', KEYS[k], 'version') or '-1')
+  if there <= version and (there >= 0 or always == 'yes') then
+    redis.call('DEL', KEYS[k])
+    redis.call('HSET', KEYS[k], unpack(ARGV, a + 4, last))
+    if shown > 0 then redis.call('PEXPIRE', KEYS[k], shown) end
+  end
+  a = last + 1
+end
+return #KEYS
+";
+
+/// What became of a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Written {
+    /// The mirror shows it now.
+    Done,
+    /// Somebody else has written as much, or more.
+    Already,
+    /// The mirror lacks what was before: it needs the whole.
+    Missing,
+}
+
+/// Where the mirror stands with each of these inventories.
+pub(super) async fn sequences(instance: &Instance, keys: &[Keys]) -> RedisResult<Vec<Option<u64>>> {
+    let get = |keys: &Keys| {
+        let mut get = cmd("GET");
+        get.arg(keys.sequence());
+        get
+    };
+    let answers = instance.run(keys.iter().map(get).collect()).await?;
+    answers.into_iter().map(|answer| Ok(FromRedisValue::from_redis_value(answer)?)).collect()
+}
+
+/// Writes what is not as in an earlier view, and bookings that have changed since, in one round trip.
+pub(super) async fn since(
+    instance: &Instance,
+    keys: &Keys,
+    name: &str,
+    before: &StockView,
+    stock: &StockView,
+    changed: &[Arc<Booking>],
+) -> RedisResult<Written> {
+    let from = i64::try_from(before.sequence).unwrap_or(i64::MAX);
+    let stock_written = stock_command(keys, from, stock.sequence, &picture::since(keys, before, stock));
+    let mut commands = bookings_commands(instance, name, stock, changed, true);
+    if instance.is_cluster() {
+        // In any order among themselves, and before the sequence that says that they are there.
+        instance.run(std::mem::take(&mut commands)).await?;
+    }
+    commands.push(stock_written);
+    verdict(instance.run(commands).await?)
+}
+
+/// Writes the whole of an inventory. Bookings that have ended are written only where the mirror has them still.
+pub(super) async fn whole(
+    instance: &Instance,
+    keys: &Keys,
+    name: &str,
+    stock: &StockView,
+    bookings: &[Arc<Booking>],
+) -> RedisResult<Written> {
+    for some in bookings.chunks(BOOKINGS_AHEAD) {
+        instance.run(bookings_commands(instance, name, stock, some, false)).await?;
+    }
+    let command = stock_command(keys, WHOLE, stock.sequence, &picture::whole(keys, stock));
+    verdict(instance.run(vec![command]).await?)
+}
+
+/// Forgets where an inventory stands: whoever writes next writes the whole.
+pub(super) async fn forget(instance: &Instance, keys: &Keys) -> RedisResult<()> {
+    let mut forget = cmd("DEL");
+    forget.arg(keys.sequence());
+    instance.run(vec![forget]).await.map(drop)
+}
+
+fn verdict(answers: Vec<Value>) -> RedisResult<Written> {
+    let last = answers.into_iter().next_back().unwrap_or(Value::Nil);
+    Ok(match i64::from_redis_value(last)? {
+        1 => Written::Done,
+        0 => Written::Already,
+        _ => Written::Missing,
+    })
+}
+
+fn stock_command(keys: &Keys, since: i64, to: u64, writes: &[Write]) -> Cmd {
+    let mut eval = cmd("EVAL");
+    eval.arg(STOCK).arg(writes.len() + 1).arg(keys.sequence());
+    for write in writes {
+        eval.arg(&write.key);
+    }
+    eval.arg(since).arg(to);
+    for write in writes {
+        match &write.what {
+            What::Text(text) => eval.arg("text").arg(1).arg(text),
+            What::Bitmap(bits) => eval.arg("text").arg(1).arg(bits.as_slice()),
+            What::Drop => eval.arg("drop").arg(0),
+            What::Fields(fields) => eval.arg("fields").arg(2 * fields.len()).arg(fields),
+            What::Lose(names) => eval.arg("lose").arg(names.len()).arg(names),
+            What::Seats(seats) => {
+                eval.arg("seats").arg(2 * seats.len());
+                for &(seat, state) in seats {
+                    eval.arg(2 * seat).arg(state);
+                }
+                &mut eval
+            }
+            What::Rows(rows) => eval.arg("rows").arg(2 * rows.len()).arg(rows),
+        };
+    }
+    eval
+}
+
+fn bookings_commands(
+    instance: &Instance,
+    name: &str,
+    stock: &StockView,
+    bookings: &[Arc<Booking>],
+    ended_too: bool,
+) -> Vec<Cmd> {
+    let at_once = if instance.is_cluster() { 1 } else { BOOKINGS_AT_ONCE };
+    let command = |some: &[Arc<Booking>]| {
+        let mut eval = cmd("EVAL");
+        eval.arg(BOOKINGS).arg(some.len());
+        for booking in some {
+            eval.arg(keys::booking(booking.id));
+        }
+        for booking in some {
+            let has_ended = bookings::has_ended(booking);
+            let shown = if has_ended { ENDED_SHOWN.as_millis() } else { 0 };
+            let always = if ended_too || !has_ended { "yes" } else { "no" };
+            let fields = bookings::fields(name, booking, stock);
+            eval.arg(booking.version).arg(shown.to_string()).arg(always).arg(2 * fields.len()).arg(&fields);
+        }
+        eval
+    };
+    bookings.chunks(at_once).map(command).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use boxoffice_core::command::{Action, Command};
+    use boxoffice_core::commands::{BestAvailable, Book, Cancel, Confirm, CreateEvent, SeatWish, Want};
+    use boxoffice_core::event::{SectionPlan, SubsectionPlan};
+    use boxoffice_core::ids::{BookingId, RedeemCode};
+    use boxoffice_core::inventory::Inventory;
+    use boxoffice_core::money::{Currency, Money};
+    use boxoffice_core::time::Timestamp;
+    use boxoffice_services::Redis;
+
+    use super::*;
+    use crate::redis::Instances;
+    use crate::redis::check::{self, Look};
+
+    const NAME: &str = "default/event:hall";
+    const BOOKING: BookingId = BookingId::from_bytes([7; 16]);
+
+    /// A hall after each of four batches: created, a seat held, sold, free again; and the booking as it was.
+    fn history() -> (Vec<StockView>, Vec<Arc<Booking>>) {
+        let subsections = vec![SubsectionPlan { number: 1, rows: 3, cols: 5, blocked: Vec::new() }];
+        let section = SectionPlan { name: "A".to_owned(), price: Money(1_000), subsections };
+        let create = CreateEvent::new("hall", "Hall", Currency(*b"TWD"), vec![section]);
+        let best = BestAvailable { quantity: 2, section: None, adjacent_required: false };
+        let want = Want::Event { seats: SeatWish::Best(best), areas: Vec::new() };
+        let confirm =
+            Confirm { booking: BOOKING, payment_reference: None, if_expired: None, free_only: false };
+        let actions = [
+            Action::CreateEvent(Box::new(create)),
+            Action::Book(Box::new(Book::new(BOOKING, "ann", want, RedeemCode::from_random(1)))),
+            Action::Confirm(confirm),
+            Action::Cancel(Cancel { booking: BOOKING, reason: None }),
+        ];
+        let mut hall = Inventory::default();
+        let (mut views, mut bookings) = (Vec::new(), Vec::new());
+        for (second, action) in (1..).zip(actions) {
+            boxoffice_core::apply(&mut hall, Timestamp(second * 1_000), &Command::of(action));
+            hall.end_batch().expect("it changed something");
+            views.push(StockView::new(&hall).expect("it was created"));
+            bookings.extend(hall.booking(BOOKING).cloned());
+        }
+        (views, bookings)
+    }
+
+    async fn shows(instance: &Instance, keys: &Keys, view: &StockView) -> bool {
+        check::stock(instance, keys, view).await.unwrap() == Look::Compared(0, None)
+    }
+
+    #[tokio::test]
+    async fn a_late_or_repeated_writer_changes_nothing_and_a_gap_is_noticed() {
+        let server = Redis::start(&[]).unwrap();
+        let instances = Instances::parse(&server.url()).unwrap();
+        let (redis, keys) = (instances.first(), Keys::of(NAME, false).unwrap());
+        let (views, _) = history();
+        let write = async |from: usize, to: usize| {
+            since(redis, &keys, NAME, &views[from], &views[to], &[]).await.unwrap()
+        };
+        let write_whole = async |at: usize| whole(redis, &keys, NAME, &views[at], &[]).await.unwrap();
+        // Nothing is there yet.
+        assert_eq!(write(0, 1).await, Written::Missing);
+        assert_eq!(sequences(redis, std::slice::from_ref(&keys)).await.unwrap(), [None]);
+        assert_eq!(write_whole(0).await, Written::Done);
+        assert_eq!(write(0, 1).await, Written::Done);
+        assert_eq!(write(0, 1).await, Written::Already);
+        // What is since an earlier view covers what is since a later one.
+        assert_eq!(write(0, 2).await, Written::Done);
+        assert!(shows(redis, &keys, &views[2]).await);
+        // Late.
+        for from_to in [(0, 1), (1, 2)] {
+            assert_eq!(write(from_to.0, from_to.1).await, Written::Already);
+        }
+        assert_eq!(write_whole(1).await, Written::Already);
+        assert!(shows(redis, &keys, &views[2]).await);
+        // The whole again, of the same sequence, repairs.
+        server.ask(&["SET", "seats_avail:hall:A-1", "99"]).unwrap();
+        assert!(!shows(redis, &keys, &views[2]).await);
+        assert_eq!(write_whole(2).await, Written::Done);
+        assert!(shows(redis, &keys, &views[2]).await);
+        // A mirror that was put back to an earlier state lacks what was between.
+        server.ask(&["SET", "event_sequence:hall", "1"]).unwrap();
+        assert_eq!(write(2, 3).await, Written::Missing);
+        assert_eq!(write_whole(3).await, Written::Done);
+        assert!(shows(redis, &keys, &views[3]).await);
+    }
+
+    #[tokio::test]
+    async fn a_booking_never_goes_back_to_an_earlier_version() {
+        let server = Redis::start(&[]).unwrap();
+        let instances = Instances::parse(&server.url()).unwrap();
+        let (redis, key) = (instances.first(), keys::booking(BOOKING));
+        let (views, bookings) = history();
+        let write = async |booking: usize, ended_too: bool| {
+            let commands = bookings_commands(redis, NAME, &views[3], &bookings[booking..=booking], ended_too);
+            redis.run(commands).await.unwrap();
+        };
+        let there = async |version: usize| {
+            let shown = check::bookings(redis, NAME, &views[3], &bookings[version..=version]).await.unwrap();
+            shown.is_none() && server.ask(&["EXISTS", &key]).unwrap() == ":1"
+        };
+        // One that has ended is not shown if it was not.
+        write(2, false).await;
+        assert_eq!(server.ask(&["EXISTS", &key]).unwrap(), ":0");
+        write(1, true).await;
+        assert!(there(1).await);
+        write(0, true).await;
+        assert!(there(1).await, "an earlier version came late");
+        assert_eq!(server.ask(&["PTTL", &key]).unwrap(), ":-1");
+        write(2, false).await;
+        assert!(there(2).await);
+        write(1, true).await;
+        assert!(there(2).await, "it has ended, and stays so");
+        assert_ne!(server.ask(&["PTTL", &key]).unwrap(), ":-1", "it goes by itself");
+    }
+}

@@ -1,0 +1,77 @@
+//! Two engines on one database, which take turns.
+
+use std::sync::Arc;
+
+use boxoffice_core::command::Command;
+use boxoffice_core::outcome::Applied;
+use boxoffice_core::time::Timestamp;
+use boxoffice_engine::stepped::{Step, SteppedEngine};
+use boxoffice_engine::store::Store;
+use boxoffice_engine::{Clock, Settings};
+
+use crate::creation::START;
+use crate::database::Database;
+use crate::ensure;
+
+const NAME: &str = "default/event:model";
+/// A command that is fenced is read, decided and committed again; more often than this it has been forgotten.
+const ROUNDS_MAX: usize = 10;
+
+/// The nodes, and the store they share.
+pub(crate) struct Nodes {
+    pub(crate) store: Arc<dyn Store>,
+    clock: Clock,
+    /// Moved by hand, so that nothing is done by the clock that the core is not told to do.
+    engines: [SteppedEngine; 2],
+    sent: usize,
+}
+
+impl Nodes {
+    /// On a database that is emptied for them.
+    pub(crate) fn on_nothing(database: &Database) -> Nodes {
+        let store = database.shared_store();
+        database.rows(
+            "DO $$ DECLARE one text; BEGIN
+               FOR one IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'boxoffice_schema' LOOP
+                 EXECUTE format('TRUNCATE %I CASCADE', one);
+               END LOOP;
+             END $$",
+        );
+        let clock = Clock::manual(START);
+        let engine = || {
+            let settings = Settings { shards: 1, ..Settings::default() };
+            SteppedEngine::start(Arc::clone(&store), clock.clone(), &settings).expect("an empty database")
+        };
+        Nodes { engines: [engine(), engine()], store: Arc::clone(&store), clock, sent: 0 }
+    }
+
+    /// Has one of them answer, and compares.
+    pub(crate) fn answer(
+        &mut self,
+        now: Timestamp,
+        command: &Command,
+        expected: &Applied,
+    ) -> Result<(), String> {
+        self.clock.set(now);
+        self.sent += 1;
+        // Now one, now the other, and sometimes one of them several times.
+        let engine = &mut self.engines[(self.sent / 3 + self.sent / 5) % 2];
+        if engine.number(NAME).is_none() {
+            // As a node does by itself, some time later.
+            engine.step(Step::Follow).map_err(|error| error.to_string())?;
+        }
+        let mut receipt = engine.submit(NAME, command.clone());
+        for _ in 0..ROUNDS_MAX {
+            for step in [Step::Load, Step::CatchUp, Step::Seal(0), Step::Commit] {
+                engine.step(step).map_err(|error| error.to_string())?;
+            }
+            let Ok(answer) = receipt.try_recv() else { continue };
+            let answer = answer.map_err(|error| error.to_string())?;
+            ensure!(answer.outcome == expected.outcome, "a node answered {:?}", answer.outcome);
+            ensure!(answer.replayed == expected.replayed, "a node replayed: {}", answer.replayed);
+            ensure!(answer.decided_at == expected.decided_at, "a node decided at {:?}", answer.decided_at);
+            return Ok(());
+        }
+        Err("a node does not answer".to_owned())
+    }
+}

@@ -1,0 +1,77 @@
+//! Nodes with Redis beside their database.
+
+use std::sync::Arc;
+
+use boxoffice_cluster::postgres::PostgresStore;
+use boxoffice_cluster::redis::{Beside, Instances, Mirrored, RedlockTurns, check};
+use boxoffice_engine::store::Store;
+use boxoffice_engine::{Clock, Engine, Settings};
+use boxoffice_services::Redis;
+use redis::{Cmd, FromRedisValue};
+
+use crate::database::Database;
+
+pub(crate) fn redis_server() -> Redis {
+    Redis::start(&[]).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The instances of these URLs, each time with connections of its own.
+pub(crate) fn instances(urls: &str) -> Instances {
+    Instances::parse(urls).unwrap()
+}
+
+/// An engine and what runs beside it.
+pub(crate) struct Node {
+    pub(crate) engine: Engine,
+    pub(crate) store: Arc<dyn Store>,
+    beside: Beside,
+}
+
+impl Node {
+    pub(crate) fn start(database: &Database, urls: &str, clock: &Clock) -> Node {
+        let turns = instances(urls);
+        let store = PostgresStore::migrate(&database.url()).unwrap().0;
+        let store: Arc<dyn Store> =
+            Arc::new(store.with_turns(|own| Box::new(RedlockTurns::new(&turns, own))));
+        let settings = Settings { shards: 2, ..Settings::default() };
+        let engine = Engine::start(Arc::clone(&store), clock.clone(), &settings).unwrap();
+        let beside = Beside::start(&instances(urls), &engine, Arc::clone(&store));
+        Node { engine, store, beside }
+    }
+
+    pub(crate) async fn stop(self) {
+        drop(self.beside);
+        tokio::task::spawn_blocking(move || self.engine.close()).await.unwrap().unwrap();
+    }
+}
+
+/// Waits until the whole mirror shows the truth; fails with the first difference if it does not in time.
+pub(crate) async fn mirror_shows_the_truth(urls: &str, store: &Arc<dyn Store>) -> Mirrored {
+    let instances = instances(urls);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    loop {
+        match check(instances.first(), store, |_, _| {}).await {
+            Ok(mirrored) => return mirrored,
+            Err(error) if std::time::Instant::now() > deadline => panic!("{error}"),
+            Err(_) => tokio::time::sleep(std::time::Duration::from_millis(50)).await,
+        }
+    }
+}
+
+/// What a server answers to one command, on a connection of its own.
+pub(crate) async fn ask<T: FromRedisValue>(redis: &Redis, words: &[&str]) -> T {
+    let client = redis::Client::open(redis.url()).unwrap();
+    let mut connection = client.get_multiplexed_async_connection().await.unwrap();
+    let mut command = Cmd::new();
+    for word in words {
+        command.arg(word);
+    }
+    command.query_async(&mut connection).await.unwrap()
+}
+
+/// Writes a measured figure where the output of tests that pass is shown too.
+pub(crate) fn say(line: &str) {
+    use std::io::Write;
+    // Not the macro: its output is kept back.
+    std::io::stderr().write_all(format!("{line}\n").as_bytes()).unwrap();
+}

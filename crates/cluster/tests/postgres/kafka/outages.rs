@@ -1,0 +1,81 @@
+//! A broker that is away, and topics that are made anew.
+
+use std::time::{Duration, Instant};
+
+use boxoffice_engine::SubmitError;
+use rdkafka::admin::{AdminClient, AdminOptions};
+use rdkafka::client::DefaultClientContext;
+
+use super::scene::House;
+use crate::nodes::totals;
+use crate::scene::{booking_of, hold, open_hall};
+
+/// A booking under its own key, sent until it is answered.
+async fn book(node: &boxoffice_engine::Engine, hall: boxoffice_engine::InventoryNumber, customer: &str) {
+    let command = hold(node.new_booking_id(hall), customer);
+    let start = Instant::now();
+    loop {
+        match node.submit(hall, command.clone()).await {
+            Ok(answer) => break assert!(booking_of(&answer).is_some(), "{:?}", answer.outcome),
+            Err(SubmitError::OutcomeUnknown | SubmitError::Unavailable { .. }) => {
+                assert!(start.elapsed() < Duration::from_secs(60), "not answered in time");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_a_broker_commands_are_refused_at_once_and_reads_go_on() {
+    let mut broker = boxoffice_services::Kafka::start().unwrap_or_else(|error| panic!("{error}"));
+    let house = House::at("outage", broker.brokers());
+    let node = house.node();
+    let hall = open_hall(&node.engine, 1, 10).await;
+    book(&node.engine, hall, "before").await;
+    broker.stop();
+    let start = Instant::now();
+    let mut refused = 0;
+    while refused < 100 {
+        let asked = Instant::now();
+        match node.engine.submit(hall, hold(node.engine.new_booking_id(hall), "meanwhile")).await {
+            Err(SubmitError::Unavailable { .. }) => {
+                assert!(asked.elapsed() < Duration::from_millis(500), "refused at once");
+                refused += 1;
+            }
+            Err(SubmitError::OutcomeUnknown) => assert!(start.elapsed() < Duration::from_secs(20)),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(totals(&node.engine, hall).await.held, 1, "what is there can be read");
+    broker.run().unwrap_or_else(|error| panic!("{error}"));
+    book(&node.engine, hall, "after").await;
+    node.leave().await;
+    let rows =
+        house.database.rows("SELECT customer FROM booking WHERE customer <> 'meanwhile' ORDER BY created_at");
+    assert_eq!(rows, ["before", "after"]);
+    house.audit();
+}
+
+/// Offsets begin at zero again: what is new is not taken for what was decided.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn commands_in_a_topic_that_was_made_anew_are_decided() {
+    let house = House::open("made-anew");
+    let node = house.node();
+    let hall = open_hall(&node.engine, 1, 10).await;
+    for number in 0..4 {
+        book(&node.engine, hall, &format!("before-{number}")).await;
+    }
+    house.caught_up("deciders").await;
+    node.leave().await;
+    let admin: AdminClient<DefaultClientContext> = house.config("test").create().unwrap();
+    let commands = house.topic("commands");
+    admin.delete_topics(&[&commands], &AdminOptions::new()).await.unwrap()[0].as_ref().unwrap();
+    let node = house.node();
+    node.knows(hall).await;
+    book(&node.engine, hall, "after").await;
+    assert_eq!(totals(&node.engine, hall).await.held, 5);
+    node.leave().await;
+    assert_eq!(house.database.rows("SELECT log_epoch, log_offset FROM inventory"), ["2|0"]);
+    house.audit();
+}

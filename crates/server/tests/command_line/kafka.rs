@@ -1,0 +1,115 @@
+//! Servers whose commands go through a Kafka broker of the test's own.
+
+use std::io::{Read, Write};
+use std::time::{Duration, Instant};
+
+use boxoffice_services::{Kafka, Postgres};
+use rdkafka::Message;
+use rdkafka::config::ClientConfig;
+use rdkafka::consumer::{BaseConsumer, Consumer};
+use serde_json::{Value, json};
+
+use crate::process::{Server, boxoffice, run, said, within_deadline};
+
+/// Asks for a booking without waiting for its answer: status, headers in lower case, body.
+fn book_later(server: &Server, key: Option<&str>, customer: &str) -> (u16, String, Value) {
+    let body = json!({ "customer": customer, "event": "hall", "best_available": { "quantity": 2 } });
+    let request = server.request("POST", "/v1/bookings", Some(&body));
+    let key = key.map(|key| format!("idempotency-key: {key}\r\n")).unwrap_or_default();
+    let request = request.replacen("\r\n", &format!("\r\nprefer: wait=5, Respond-Async\r\n{key}"), 1);
+    let mut stream = server.connect();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    (status, head.to_ascii_lowercase(), serde_json::from_str(body).unwrap())
+}
+
+/// All changes that went out so far.
+fn changes(kafka: &Kafka, at_least: usize) -> Vec<(String, Value)> {
+    let mut config = ClientConfig::new();
+    config.set("bootstrap.servers", kafka.brokers()).set("group.id", "readers");
+    let reader: BaseConsumer = config.set("auto.offset.reset", "earliest").create().unwrap();
+    reader.subscribe(&["sales.changes"]).unwrap();
+    let mut read = Vec::new();
+    let start = Instant::now();
+    while read.len() < at_least {
+        assert!(start.elapsed() < Duration::from_secs(60), "{} changes: {read:?}", read.len());
+        if let Some(Ok(message)) = reader.poll(Duration::from_millis(200)) {
+            let key = String::from_utf8(message.key().unwrap().to_vec()).unwrap();
+            read.push((key, serde_json::from_slice(message.payload().unwrap()).unwrap()));
+        }
+    }
+    read
+}
+
+#[test]
+fn two_servers_sell_through_kafka_and_tell_it_what_changed() {
+    let postgres = Postgres::start(&["fsync=off"]).unwrap_or_else(|error| panic!("{error}"));
+    let kafka = Kafka::start().unwrap_or_else(|error| panic!("{error}"));
+    let (url, brokers) = (postgres.url("postgres"), kafka.brokers());
+    let serve = || {
+        let arguments = ["serve", "--listen", "127.0.0.1:0", "--database-url", &url];
+        Server::start(&[&arguments[..], &["--kafka-brokers", &brokers, "--kafka-prefix", "sales"]].concat())
+    };
+    let (one, other) = (serve(), serve());
+    one.create_hall(10);
+    within_deadline(|| (other.get("/v1/events/hall").0 == 200).then_some(()));
+    for server in [&one, &other] {
+        let (status, booking) = server.book("ann", 2);
+        assert_eq!(status, 201, "{booking}");
+        let id = booking["id"].as_str().unwrap();
+        assert_eq!(server.get(&format!("/v1/bookings/{id}")).0, 200, "whoever was answered reads it");
+        let (status, paid) = server.post(&format!("/v1/bookings/{id}/confirm"), &json!({}));
+        assert_eq!((status, &paid["status"]), (200, &json!("confirmed")), "{paid}");
+    }
+
+    // A booking that is taken before it is decided.
+    let (status, head, taken) = book_later(&one, Some("later"), "bob");
+    assert_eq!(status, 202, "{taken}");
+    let place = taken["url"].as_str().unwrap();
+    assert!(head.contains(&format!("location: {place}\r\n")), "{head}");
+    assert!(head.contains("preference-applied: respond-async"), "{head}");
+    assert_eq!(taken["stream"], json!(format!("{place}/stream")));
+    let booking = within_deadline(|| Some(one.get(place)).filter(|(status, _)| *status == 200)).1;
+    assert_eq!((&booking["id"], &booking["customer"]), (&taken["id"], &json!("bob")));
+    let again = book_later(&other, Some("later"), "bob");
+    assert_eq!((again.0, &again.2), (202, &taken), "the same key names the same booking");
+    let body = json!({ "customer": "bob", "event": "hall", "best_available": { "quantity": 2 } });
+    let (status, answer) = one.try_ask("POST", "/v1/bookings", "later", &body).unwrap();
+    assert_eq!((status, &answer["id"]), (201, &taken["id"]), "its answer is there to be asked for");
+    assert_eq!(answer["hold_token"], taken["hold_token"]);
+    let (status, _, keyless) = book_later(&other, None, "cid");
+    assert_eq!(status, 202, "{keyless}");
+    let place = keyless["url"].as_str().unwrap();
+    within_deadline(|| (other.get(place).0 == 200).then_some(()));
+
+    // What changed goes out in order, as the journal has it.
+    let (_, journal) = one.get("/v1/journal?inventory=event:hall&limit=500");
+    let expected = journal["items"].as_array().unwrap();
+    let sent = changes(&kafka, expected.len());
+    for ((key, change), expected) in sent.iter().zip(expected) {
+        assert_eq!(
+            (key.as_str(), &change["inventory"]),
+            ("default/event:hall", &json!("default/event:hall"))
+        );
+        for field in ["sequence", "at", "by", "type", "data"] {
+            assert_eq!(change[field], expected[field], "{field} of {change}");
+        }
+    }
+    let metrics = String::from_utf8(one.send("GET", "/metrics", None).1).unwrap();
+    assert!(metrics.contains("boxoffice_kafka_dead_letters_total 0"), "{metrics}");
+    one.stop();
+    other.stop();
+    run(&["verify", "--database-url", &url]).well();
+}
+
+#[test]
+fn kafka_is_for_servers_on_a_database() {
+    let home = tempfile::tempdir().unwrap();
+    let data = crate::process::path(home.path());
+    let mut command = boxoffice(&["serve", "--data", data, "--listen", "127.0.0.1:0"]);
+    command.env("KAFKA_BROKERS", "127.0.0.1:1").env("BOXOFFICE_LOG", "error");
+    said(command.output().unwrap()).badly(1, &["--database-url"]);
+}
