@@ -1,10 +1,12 @@
 //! The same work (one seat, best available, of one hot event; a new customer and a new key each) done in the ways of other designs
-//! and by Boxoffice, on real servers: `cargo run --release -p boxoffice-peers [-- quick]`.
+//! and by Boxoffice, on real servers: `cargo run --release -p boxoffice-peers [-- quick]`; `-- cluster [quick]` compares Boxoffice on
+//! PostgreSQL with a row lock there.
 //!
 //! Everything runs on this machine, the generator too. Only one contender's servers run at a time, on data of their own, which
 //! are gone afterwards. A contender that sells a seat twice, or has not what it acknowledged, ends the run.
 #![expect(clippy::print_stdout, reason = "it prints what it found")]
 
+mod cluster;
 mod contender;
 mod designs;
 mod drive;
@@ -44,10 +46,17 @@ const QUICK: Plan = Plan {
 };
 
 fn main() -> ExitCode {
-    let plan = match std::env::args().nth(1).as_deref() {
-        None => WHOLE,
-        Some("quick") => QUICK,
-        Some(other) => return fail(&Error::Wrong(format!("`{other}` is not known; there is only `quick`"))),
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let (plan, on_postgres) = match words.as_slice() {
+        [] => (WHOLE, false),
+        ["quick"] => (QUICK, false),
+        ["cluster"] => (WHOLE, true),
+        ["cluster", "quick"] => (QUICK, true),
+        other => {
+            let said = format!("{other:?} is not known; there are `quick`, `cluster` and `cluster quick`");
+            return fail(&Error::Wrong(said));
+        }
     };
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -57,7 +66,7 @@ fn main() -> ExitCode {
     let done = local.block_on(&runtime, async {
         // Whoever is interrupted still stops what it started.
         tokio::select! {
-            done = compare(&plan) => done,
+            done = compare(&plan, on_postgres) => done,
             _ = tokio::signal::ctrl_c() => Err(Error::Wrong("interrupted".to_owned())),
         }
     });
@@ -72,9 +81,14 @@ fn fail(error: &Error) -> ExitCode {
     ExitCode::FAILURE
 }
 
-async fn compare(plan: &Plan) -> Result<()> {
-    redis_server::check_installed()?;
+async fn compare(plan: &Plan, on_postgres: bool) -> Result<()> {
     postgres::check_installed()?;
+    if on_postgres {
+        let boxoffice = boxoffice()?;
+        print_machine();
+        return cluster::compare(&boxoffice, plan.round).await;
+    }
+    redis_server::check_installed()?;
     let boxoffice = boxoffice()?;
     print_machine();
     let mut rows = Vec::new();

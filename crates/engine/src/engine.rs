@@ -148,9 +148,10 @@ impl Engine {
         let Some(router) = self.running.router.get() else {
             return self.ask(entry.route, Target::Number(inventory), command).await;
         };
-        self.running.shared.availability.check()?;
-        let name = Arc::clone(&entry.name);
-        let mut answers = router.submit(vec![Routed { inventory, name, command }]).await;
+        let (availability, name) = (&self.running.shared.availability, Arc::clone(&entry.name));
+        availability.check()?;
+        let answers = availability.or_away(router.submit(vec![Routed { inventory, name, command }])).await;
+        let mut answers = answers.ok_or(SubmitError::OutcomeUnknown)?;
         let answer = answers.pop().expect("each command has an answer")?;
         self.await_shown(inventory, answer.sequence).await;
         Ok(answer)
@@ -175,8 +176,8 @@ impl Engine {
     /// # Panics
     /// If commands do not go through a log.
     pub async fn hand_over(&self, inventory: InventoryNumber, command: Command) -> Result<(), SubmitError> {
-        let name = Arc::clone(&self.entry(inventory)?.name);
         self.running.shared.availability.check()?;
+        let name = Arc::clone(&self.entry(inventory)?.name);
         let router = self.running.router.get().expect("commands go through a log");
         router.hand_over(Routed { inventory, name, command }).await
     }
@@ -194,14 +195,14 @@ impl Engine {
         &self,
         commands: Vec<(InventoryNumber, Command)>,
     ) -> Vec<Result<Answer, SubmitError>> {
-        let (count, availability) = (commands.len(), &self.running.shared.availability);
+        let (availability, count) = (&self.running.shared.availability, commands.len());
         if let Err(error) = availability.check() {
             return vec![Err(error); count];
         }
-        if let Some(router) = self.running.router.get() {
-            return self.submit_routed(&**router, commands).await;
-        }
-        let answers = availability.or_away(self.decide_all(commands, &[])).await;
+        let answers = match self.running.router.get() {
+            Some(router) => availability.or_away(self.submit_routed(&**router, commands)).await,
+            None => availability.or_away(self.decide_all(commands, &[])).await,
+        };
         answers.unwrap_or_else(|| vec![Err(SubmitError::OutcomeUnknown); count])
     }
 

@@ -99,11 +99,11 @@ fn describe() {
     describe_gauge!(SSE_CLIENTS, "Open live streams.");
     describe_gauge!(DRIFT, "Units that the mirror was last found to show other than they are.");
     describe_gauge!(BEHIND, "Inventories in memory that the mirror shows as they were a while ago.");
+    describe_gauge!(STORE_AVAILABLE, "Whether the store answers (1) or is away (0).");
     describe_gauge!(kafka::AVAILABLE, "Whether Kafka answers, where commands go through it.");
     describe_gauge!(kafka::LAG, "Commands in the partitions of this server that it has not decided.");
     describe_counter!(kafka::REDELIVERED, "Commands that Kafka delivered again and that had been decided.");
     describe_counter!(kafka::DEAD_LETTERS, "Commands that were put aside because they cannot be decided.");
-    describe_gauge!(STORE_AVAILABLE, "Whether the store answers (1) or is away (0).");
     describe_gauge!(WEBHOOK_BACKLOG, "Webhook messages that wait to be delivered.");
 }
 
@@ -112,9 +112,9 @@ fn begin_at_zero() {
     counter!(REQUESTS, &labels).increment(0);
     SERVER_CODES.into_iter().for_each(|code| counter!(REFUSALS, "code" => code).increment(0));
     counter!(CONNECTIONS_REFUSED).increment(0);
+    counter!(FENCED_BATCHES).increment(0);
     [kafka::REDELIVERED, kafka::DEAD_LETTERS].into_iter().for_each(|name| counter!(name).increment(0));
     [kafka::AVAILABLE, kafka::LAG].into_iter().for_each(|name| gauge!(name).increment(0.0));
-    counter!(FENCED_BATCHES).increment(0);
     for name in
         [QUEUE, QUEUE_MAX, IN_MEMORY, LIVE_HOLDS, EXPIRY_LAG, SSE_CLIENTS, STORE_AVAILABLE, WEBHOOK_BACKLOG]
     {

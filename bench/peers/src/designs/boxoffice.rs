@@ -60,29 +60,12 @@ impl<C> Boxoffice<C> {
     /// With clients of a kind: [`Single::new`] or [`Batches::new`].
     pub(crate) async fn start(program: &Path, reach: Reach, client: fn(Way) -> C) -> Result<Boxoffice<C>> {
         let directory = directory()?;
-        let mut command = Command::new(program);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(directory.path().join("store"));
-        let mut server = Server::start(&mut command, Signal::KILL, directory.path().join("boxoffice.log"))?;
-        let address = server
-            .ready(async |server| {
-                let said = server.said();
-                let (_, after) =
-                    said.split_once("listening on http://").ok_or("it does not say where it is")?;
-                let (address, _) = after.split_once(char::is_whitespace).ok_or("it is still speaking")?;
-                address.parse().map_err(|_| "it says no address")
-            })
-            .await?;
+        let (store, log) = (directory.path().join("store"), directory.path().join("boxoffice.log"));
+        let store = store.to_str().ok_or_else(|| Error::Wrong("a directory without a name".to_owned()))?;
+        let (server, address) = serve(program, &["--data", store], log).await?;
         let program = program.to_path_buf();
         let mut boxoffice = Boxoffice { server, program, directory, address, client, lines: Vec::new() };
-        let subsections: Vec<String> = (1..=SUBSECTIONS)
-            .map(|number| format!(r#"{{"number":{number},"rows":{ROWS},"cols":{COLUMNS}}}"#))
-            .collect();
-        let hall = format!(
-            r#"{{"id":"hall","name":"Hall","currency":"TWD","sections":[{{"name":"A","price":3000,"subsections":[{}]}}]}}"#,
-            subsections.join(",")
-        );
-        let mut connection = Connection::open(boxoffice.address).await?;
-        connection.expect(&post("/v1/events", "", &hall), 201).await?;
+        open_hall(boxoffice.address).await?;
         if reach == Reach::Shared {
             for _ in 0..CONNECTIONS {
                 boxoffice.lines.push(Line::open(address).await?);
@@ -90,6 +73,35 @@ impl<C> Boxoffice<C> {
         }
         Ok(boxoffice)
     }
+}
+
+/// Starts a server, and says where it is.
+pub(crate) async fn serve(program: &Path, arguments: &[&str], log: PathBuf) -> Result<(Server, SocketAddr)> {
+    let mut command = Command::new(program);
+    command.args(["serve", "--listen", "127.0.0.1:0"]).args(arguments);
+    let mut server = Server::start(&mut command, Signal::KILL, log)?;
+    let address = server
+        .ready(async |server| {
+            let said = server.said();
+            let (_, after) = said.split_once("listening on http://").ok_or("it does not say where it is")?;
+            let (address, _) = after.split_once(char::is_whitespace).ok_or("it is still speaking")?;
+            address.parse().map_err(|_| "it says no address")
+        })
+        .await?;
+    Ok((server, address))
+}
+
+/// Makes the hall at a server.
+pub(crate) async fn open_hall(address: SocketAddr) -> Result<()> {
+    let subsections: Vec<String> = (1..=SUBSECTIONS)
+        .map(|number| format!(r#"{{"number":{number},"rows":{ROWS},"cols":{COLUMNS}}}"#))
+        .collect();
+    let hall = format!(
+        r#"{{"id":"hall","name":"Hall","currency":"TWD","sections":[{{"name":"A","price":3000,"subsections":[{}]}}]}}"#,
+        subsections.join(",")
+    );
+    Connection::open(address).await?.expect(&post("/v1/events", "", &hall), 201).await?;
+    Ok(())
 }
 
 impl<C: Client + 'static> Design for Boxoffice<C> {
@@ -241,12 +253,12 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    async fn open(address: SocketAddr) -> Result<Connection> {
+    pub(crate) async fn open(address: SocketAddr) -> Result<Connection> {
         Ok(Connection { stream: connect(address).await?, buffer: Vec::with_capacity(4 * 1024) })
     }
 
     /// Sends a whole request and reads the whole answer, which must have that status; its body.
-    async fn expect(&mut self, request: &[u8], status: u16) -> Result<&[u8]> {
+    pub(crate) async fn expect(&mut self, request: &[u8], status: u16) -> Result<&[u8]> {
         self.stream.write_all(request).await.map_err(Error::io("cannot send to boxoffice"))?;
         self.buffer.clear();
         let mut head = None;

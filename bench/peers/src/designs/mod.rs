@@ -1,6 +1,7 @@
 //! The designs, each in a file with what it guarantees and where it fails.
 
 pub(crate) mod boxoffice;
+pub(crate) mod on_postgres;
 pub(crate) mod redis_lua;
 pub(crate) mod redis_script;
 pub(crate) mod redlock;

@@ -13,8 +13,11 @@ use crate::process::{Server, boxoffice, run, said, within_deadline};
 
 /// Asks for a booking with these headers: status, head in lower case, body.
 fn book(server: &Server, headers: &[&str], customer: &str) -> (u16, String, Value) {
-    let body = json!({ "customer": customer, "event": "hall", "best_available": { "quantity": 2 } });
-    let request = server.request("POST", "/v1/bookings", Some(&body));
+    ask(server, headers, &json!({ "customer": customer, "event": "hall", "best_available": { "quantity": 2 } }))
+}
+
+fn ask(server: &Server, headers: &[&str], body: &Value) -> (u16, String, Value) {
+    let request = server.request("POST", "/v1/bookings", Some(body));
     let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
     let mut stream = server.connect();
     stream.write_all(request.replacen("\r\n", &format!("\r\n{headers}"), 1).as_bytes()).unwrap();
@@ -53,7 +56,7 @@ fn two_servers_sell_through_kafka_and_tell_it_what_changed() {
         Server::start(&[&arguments[..], &["--kafka-brokers", &brokers, "--kafka-prefix", "sales"]].concat())
     };
     let (one, other) = (serve(), serve());
-    one.create_hall(10);
+    one.create_hall(30);
     within_deadline(|| (other.get("/v1/events/hall").0 == 200).then_some(()));
     for server in [&one, &other] {
         let (status, booking) = server.book("ann", 2);
@@ -80,6 +83,21 @@ fn two_servers_sell_through_kafka_and_tell_it_what_changed() {
     let (status, _, answer) = book(&one, &[KEY], "bob");
     assert_eq!((status, &answer["id"]), (201, &taken["id"]), "its answer is there to be asked for");
     assert_eq!(answer["hold_token"], taken["hold_token"]);
+    // Nobody is told the token of a booking that they did not ask for.
+    let (status, _, others) = book(&one, &[LATER, KEY], "eve");
+    assert_eq!(status, 202, "{others}");
+    assert_ne!((&others["id"], &others["hold_token"]), (&taken["id"], &taken["hold_token"]));
+    let chosen = "6f1c1f44-6d1d-4b7e-9d4e-1f0a3c5b7d90";
+    let mut wish = json!({ "id": chosen, "customer": "dan", "event": "hall", "best_available": { "quantity": 1 } });
+    assert_eq!(ask(&one, &[LATER], &wish).0, 201, "an id that was chosen is answered when it is decided");
+    wish["customer"] = json!("eve");
+    let (status, _, refused) = ask(&one, &[LATER], &wish);
+    assert_eq!((status, &refused["code"]), (409, &json!("BOOKING_ID_TAKEN")), "{refused}");
+    // And whoever waited first and does not any more is told of the same booking.
+    let (status, _, waited) = book(&one, &["idempotency-key: first"], "fay");
+    assert_eq!(status, 201, "{waited}");
+    let (status, _, later) = book(&other, &["idempotency-key: first", LATER], "fay");
+    assert_eq!((status, &later["id"]), (202, &waited["id"]), "{later}");
     let (status, _, keyless) = book(&other, &[LATER], "cid");
     assert_eq!(status, 202, "{keyless}");
     let place = keyless["url"].as_str().unwrap();
