@@ -73,8 +73,9 @@ fn the_file_that_is_delivered_names_every_option_and_works() {
     let key = made.lines().last().unwrap();
     // A directory or a database, not both.
     let uncommented = uncommented.replace("\ndatabase_url", "\n# database_url");
-    // Redis is for databases.
+    // Redis and Kafka are for databases.
     let uncommented = uncommented.replace("\nredis_urls", "\n# redis_urls");
+    let uncommented = uncommented.replace("\nkafka_brokers", "\n# kafka_brokers");
     let config = write(home.path(), &uncommented.replace("bo_...", key));
     let server =
         Server::start(&["serve", "--config", &config, "--data", path(&data), "--listen", "127.0.0.1:0"]);
