@@ -30,7 +30,7 @@ use crate::snapshot::Retention;
 use crate::stepped::{Assembled, assemble};
 use crate::store::{CommitError, Document, EmbeddedStore, OpenError, Store, StoreError};
 use crate::subscription::Subscription;
-use crate::threads::{self, News, Nudge, Offer, Shared, StopReason, Threads};
+use crate::threads::{self, Errand, News, Nudge, Offer, Shared, StopReason, Threads};
 use crate::view::StockView;
 
 /// A running engine. Clones are handles to the same one; it stops in an orderly way when the last is dropped, or when
@@ -311,6 +311,21 @@ impl Engine {
     /// The number of an inventory.
     pub fn number(&self, name: &str) -> Option<InventoryNumber> {
         self.running.registry.of_name(name).map(|entry| entry.number)
+    }
+
+    /// The number of an inventory, also of one that another process has just created.
+    pub async fn find(&self, name: &str) -> Result<Option<InventoryNumber>, SubmitError> {
+        let known = self.number(name);
+        let shared = &self.running.shared;
+        if known.is_some() || !shared.store.is_shared() {
+            return Ok(known);
+        }
+        let (sender, receiver) = oneshot::channel();
+        match shared.errands.offer(Errand::Find(name.into(), sender)) {
+            Ok(()) => Ok(receiver.await.map_err(|_| SubmitError::Stopped)??),
+            Err(Rejected::Full(_)) => Err(SubmitError::overloaded()),
+            Err(Rejected::Closed(_)) => Err(SubmitError::Stopped),
+        }
     }
 
     /// The name of an inventory.

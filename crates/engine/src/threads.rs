@@ -63,6 +63,8 @@ pub(crate) enum News {
 pub(crate) enum Errand {
     /// For a shard, by its index.
     Load(usize, InventoryNumber),
+    /// For somebody who asks for an inventory that is not known here: another process may have just created it.
+    Find(Arc<str>, oneshot::Sender<Result<Option<InventoryNumber>, StoreError>>),
     /// For a subscriber that fell behind.
     Records(InventoryNumber, u64, oneshot::Sender<Result<Vec<Vec<u8>>, StoreError>>),
 }
@@ -363,6 +365,19 @@ pub(crate) fn run_loader(shared: &Shared) {
                 });
                 // A shard that has ended has answered those who waited.
                 drop(shared.shards[shard].tell(News::Loaded(number, result)));
+            }
+            Errand::Find(name, reply) => {
+                let found = shared.store.head_named(&name).map(|head| {
+                    let head = head?;
+                    shared.committer.learn(&head);
+                    let number = head.inventory;
+                    let shard = shard_of(route_of(&head.name), shared.shards.len());
+                    // One that has ended need not know.
+                    drop(shared.shards[shard].tell(News::Seen(head)));
+                    Some(number)
+                });
+                // Whoever asked may be gone.
+                drop(reply.send(found));
             }
             Errand::Records(number, after, reply) => {
                 let records = shared.store.records(number, after, crate::limits::JOURNAL_READ_BYTES);

@@ -50,13 +50,14 @@ pub(crate) fn parts_of(name: &str) -> Option<(&str, InventoryKind, &str)> {
 }
 
 /// The number of a tenant's inventory.
-pub(crate) fn find_inventory(
+pub(crate) async fn find_inventory(
     engine: &Engine,
     tenant: &str,
     kind: InventoryKind,
     id: &str,
 ) -> Result<InventoryNumber, Problem> {
-    engine.number(&inventory_name(tenant, kind, id)).ok_or_else(|| inventory_not_found(kind, id))
+    let found = engine.find(&inventory_name(tenant, kind, id)).await?;
+    found.ok_or_else(|| inventory_not_found(kind, id))
 }
 
 pub(crate) fn inventory_not_found(kind: InventoryKind, id: &str) -> Problem {

@@ -344,6 +344,17 @@ impl Store for PostgresStore {
         }
     }
 
+    fn head_named(&self, name: &str) -> Result<Option<Head>, StoreError> {
+        self.wait(self.inner.read(async |connection| {
+            let row =
+                query("SELECT number, name, sequence, head, next_deadline_ms FROM inventory WHERE name = $1")
+                    .bind(name)
+                    .fetch_optional(connection)
+                    .await?;
+            row.map(|row| head_of(&row)).transpose()
+        }))
+    }
+
     fn heads_of(&self, inventories: &[InventoryNumber]) -> Result<Vec<Head>, StoreError> {
         let numbers: Vec<i64> = inventories.iter().map(|number| number.0.into()).collect();
         self.wait(self.inner.read(async |connection| {

@@ -33,6 +33,17 @@ pub(crate) async fn totals(engine: &Engine, hall: InventoryNumber) -> Counts {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_one_node_created_is_found_by_another_at_once() {
+    let database = Database::start();
+    let (one, other) = (node(database.shared_store()), node(database.shared_store()));
+    assert_eq!(other.find(HALL).await.unwrap(), None);
+    let hall = open_hall(&one, 1, 1).await;
+    assert_eq!(other.find(HALL).await.unwrap(), Some(hall));
+    let answer = other.submit(hall, hold(other.new_booking_id(hall), "ann")).await.unwrap();
+    assert!(booking_of(&answer).is_some(), "{answer:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_nodes_sell_one_hall_to_64_clients() {
     const CLIENTS: usize = 64;
     const ATTEMPTS: usize = 60;

@@ -102,6 +102,11 @@ pub trait Store: Send + Sync + 'static {
         Ok(heads)
     }
 
+    /// The head of the inventory of a name as it is at this moment, if there is one.
+    fn head_named(&self, name: &str) -> Result<Option<Head>, StoreError> {
+        Ok(self.heads()?.into_iter().find(|head| &*head.name == name))
+    }
+
     /// The heads that changed since this was last asked, and perhaps some that did not; with what to ask the next time instead
     /// of the first time's zero.
     fn changed_heads(&self, since: i64) -> Result<(Vec<Head>, i64), StoreError> {

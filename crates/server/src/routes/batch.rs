@@ -461,7 +461,7 @@ impl Answered<'_> {
         let (app, caller) = (self.app, self.caller);
         let (id, verb, action) = match &command.op {
             Op::Book(request) => {
-                let inventory = self.inventory(request)?;
+                let inventory = self.inventory(request).await?;
                 let book = request.command(app, caller, inventory).await?;
                 admit_hold(app, caller, inventory, &book, &key).await?;
                 let admitted = Some(book.id);
@@ -502,14 +502,14 @@ impl Answered<'_> {
     }
 
     /// Where a booking goes.
-    fn inventory(&mut self, request: &NewBooking) -> Result<InventoryNumber, Problem> {
+    async fn inventory(&mut self, request: &NewBooking) -> Result<InventoryNumber, Problem> {
         let (kind, id) = request.inventory_id()?;
         if let Some((of_kind, of_id, inventory)) = &self.booked
             && (*of_kind, of_id.as_str()) == (kind, id)
         {
             return Ok(*inventory);
         }
-        let inventory = request.inventory(self.app, self.caller)?;
+        let inventory = request.inventory(self.app, self.caller).await?;
         self.booked = Some((kind, id.to_owned(), inventory));
         Ok(inventory)
     }

@@ -87,7 +87,7 @@ pub(crate) async fn journal(
 ) -> Result<Response, Problem> {
     let limit = page::limit(wanted.limit)?;
     let (kind, id) = inventory(&wanted.inventory)?;
-    let number = find_inventory(&app.engine, &caller.tenant, kind, id)?;
+    let number = find_inventory(&app.engine, &caller.tenant, kind, id).await?;
     let after = match (&wanted.cursor, wanted.after) {
         (Some(_), Some(_)) => return Err(Problem::invalid("/cursor", "send either cursor or after")),
         (Some(cursor), None) => page::read_cursor(cursor)?,

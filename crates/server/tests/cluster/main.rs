@@ -7,5 +7,6 @@
 mod client;
 mod kafka;
 mod nodes;
+mod redis;
 mod sale;
 mod scenes;

@@ -1,11 +1,6 @@
 //! Servers with Redis beside their database, and `boxoffice mirror`.
 
-use std::collections::BTreeSet;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use boxoffice_services::{Postgres, Redis};
-use serde_json::json;
 
 use crate::process::{Server, boxoffice, run, said, within_deadline};
 
@@ -89,58 +84,4 @@ fn what_makes_no_sense_is_refused() {
     let secret = run(&["serve", "--database-url", &url, "--redis-urls", "http://:secret@b:1"]);
     assert!(!secret.err.contains("secret"), "{}", secret.err);
     secret.badly(1, &["URL 1"]);
-}
-
-#[test]
-fn three_servers_sell_one_hall_while_all_redis_servers_are_killed_and_come_back_empty() {
-    const CLIENTS: usize = 16;
-    const ATTEMPTS: usize = 40;
-    let (postgres, url) = database();
-    let mut redis = [redis(), redis(), redis()];
-    let urls = redis.iter().map(Redis::url).collect::<Vec<_>>().join(",");
-    let servers: Vec<Server> = (0..3).map(|_| serve(&url, &urls)).collect();
-    servers[0].create_hall(50);
-    for server in &servers {
-        within_deadline(|| (server.get("/v1/events/hall").0 == 200).then_some(()));
-    }
-    let (sold, done) = (Mutex::new(Vec::new()), AtomicUsize::new(0));
-    std::thread::scope(|scope| {
-        for client in 0..CLIENTS {
-            let (servers, sold, done) = (&servers, &sold, &done);
-            scope.spawn(move || {
-                for attempt in 0..ATTEMPTS {
-                    let server = |step: usize| &servers[(client + attempt + step) % servers.len()];
-                    let (status, booking) = server(0).book(&format!("client-{client}"), 1);
-                    done.fetch_add(1, Ordering::Relaxed);
-                    if status == 409 {
-                        assert_eq!(booking["code"], "NOT_ENOUGH_SEATS", "{booking}");
-                        continue;
-                    }
-                    assert_eq!(status, 201, "{booking}");
-                    let confirm = format!("/v1/bookings/{}/confirm", booking["id"].as_str().unwrap());
-                    let (status, confirmed) = server(1).post(&confirm, &json!({}));
-                    assert_eq!(status, 200, "{confirmed}");
-                    sold.lock().unwrap().push(booking["seats"][0]["seat"].as_str().unwrap().to_owned());
-                }
-            });
-        }
-        let reached =
-            |bookings: usize| within_deadline(|| (done.load(Ordering::Relaxed) > bookings).then_some(()));
-        reached(CLIENTS * ATTEMPTS / 4);
-        redis.iter_mut().for_each(Redis::kill);
-        reached(CLIENTS * ATTEMPTS / 2);
-        redis.iter_mut().for_each(|redis| redis.start_again().unwrap());
-    });
-    let sold = sold.into_inner().unwrap();
-    let seats: BTreeSet<&String> = sold.iter().collect();
-    assert_eq!((seats.len(), sold.len()), (500, 500), "every seat once, and all of them");
-    let stats = json!({ "available": 0, "held": 0, "sold": 500, "blocked": 0, "total": 500 });
-    for server in &servers {
-        within_deadline(|| (server.get("/v1/events/hall").1["stats"] == stats).then_some(()));
-    }
-    let counts = "SELECT held, sold, (SELECT count(*) FROM claim WHERE state = 'sold') FROM inventory";
-    assert_eq!(postgres.psql(DATABASE, counts).unwrap(), "0|500|500");
-    mirror_is_right(&url, &urls);
-    servers.into_iter().for_each(Server::stop);
-    run(&["verify", "--database-url", &url]).well();
 }

@@ -70,4 +70,25 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         "log_offset = coalesce(w.last_offset, i.log_offset)",
         "log_offset = CASE WHEN w.head = i.head THEN i.log_offset ELSE coalesce(w.last_offset, i.log_offset) END",
     ),
+    bug(
+        "seats-in-the-wrong-bits",
+        "whoever reads the mirror sends people to seats that others have",
+        "redis/picture.rs",
+        "code(state) << (6 - 2 * (seat % 4))",
+        "code(state) << (2 * (seat % 4))",
+    ),
+    bug(
+        "lock-released-by-anybody",
+        "a server that was late lets a third one into the turn of a second",
+        "redis/redlock.rs",
+        "\"if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) else return 0 end\"",
+        "\"return redis.call('DEL', KEYS[1])\"",
+    ),
+    bug(
+        "drift-of-clocks-forgotten",
+        "two servers think that a turn is theirs",
+        "redis/redlock.rs",
+        "began + lasts.saturating_sub(drift)",
+        "began + lasts.max(drift)",
+    ),
 ];

@@ -23,7 +23,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::contacts::Contact;
 use crate::idempotency::IdempotencyKey;
-use crate::ids::{find_inventory, inventory_not_found, uuid};
+use crate::ids::{find_inventory, uuid};
 use crate::input::{Input, Object};
 use crate::outer::json;
 use crate::problem::{Problem, ProblemBody};
@@ -302,7 +302,7 @@ pub(crate) async fn prepare(
     key: IdempotencyKey,
     request: NewBooking,
 ) -> Result<Prepared, Problem> {
-    let inventory = request.inventory(app, &caller)?;
+    let inventory = request.inventory(app, &caller).await?;
     let book = request.command(app, &caller, inventory).await?;
     admit_hold(app, &caller, inventory, &book, &key).await?;
     let sent = Sent { inventory, caller, key, request, admitted: book.id };
@@ -467,9 +467,9 @@ impl NewBooking {
     }
 
     /// The inventory it is for.
-    pub(crate) fn inventory(&self, app: &App, caller: &Caller) -> Result<InventoryNumber, Problem> {
+    pub(crate) async fn inventory(&self, app: &App, caller: &Caller) -> Result<InventoryNumber, Problem> {
         let (kind, id) = self.inventory_id()?;
-        find_inventory(&app.engine, &caller.tenant, kind, id).map_err(|_| inventory_not_found(kind, id))
+        find_inventory(&app.engine, &caller.tenant, kind, id).await
     }
 
     /// The command that makes it.

@@ -73,7 +73,7 @@ pub(crate) async fn list(
         }
         None => (Timestamp(i64::MAX), InventoryNumber(u32::MAX), usize::MAX),
     };
-    let inventories = inventories(&app, &caller, &wanted)?;
+    let inventories = inventories(&app, &caller, &wanted).await?;
     let fits = |booking: &Booking| {
         caller.sees(booking)
             && wanted.customer.as_deref().is_none_or(|customer| *booking.customer == *customer)
@@ -159,7 +159,7 @@ async fn show(
     Ok(json(StatusCode::OK, &Page { items: items.collect(), next_cursor }, false))
 }
 
-fn inventories(app: &App, caller: &Caller, wanted: &Wanted) -> Result<Vec<InventoryNumber>, Problem> {
+async fn inventories(app: &App, caller: &Caller, wanted: &Wanted) -> Result<Vec<InventoryNumber>, Problem> {
     let named = [
         (InventoryKind::Event, &wanted.event),
         (InventoryKind::Schedule, &wanted.schedule),
@@ -168,7 +168,7 @@ fn inventories(app: &App, caller: &Caller, wanted: &Wanted) -> Result<Vec<Invent
     let mut named = named.iter().filter_map(|(kind, id)| id.as_ref().map(|id| (*kind, id)));
     match (named.next(), named.next()) {
         (Some(_), Some(_)) => Err(Problem::invalid("", "name at most one of event, schedule and shop")),
-        (Some((kind, id)), None) => Ok(vec![find_inventory(&app.engine, &caller.tenant, kind, id)?]),
+        (Some((kind, id)), None) => Ok(vec![find_inventory(&app.engine, &caller.tenant, kind, id).await?]),
         (None, _) => {
             let all = app.engine.inventories().into_iter();
             let own =

@@ -105,7 +105,7 @@ async fn send(
     (operation, request): (&str, &HouseSeats),
     action: Action,
 ) -> Result<Response, Problem> {
-    let number = find_inventory(&app.engine, &caller.tenant, KIND, id)?;
+    let number = find_inventory(&app.engine, &caller.tenant, KIND, id).await?;
     let granted = Asked { app, caller, key, operation, request }.send(number, action).await?;
     Ok(changed(StatusCode::OK, &granted))
 }

@@ -78,7 +78,7 @@ pub(crate) async fn patch(
     Path(id): Path<String>,
     Input(request): Input<EventPatch>,
 ) -> Result<Response, Problem> {
-    let number = find_inventory(&app.engine, &caller.tenant, KIND, &id)?;
+    let number = find_inventory(&app.engine, &caller.tenant, KIND, &id).await?;
     let standing = app.engine.view(number).await?;
     let terms = terms_patch(
         &standing.terms,

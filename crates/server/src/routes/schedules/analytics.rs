@@ -97,7 +97,7 @@ pub(crate) async fn analytics(
     Path(id): Path<String>,
     Query(wanted): Query<Wanted>,
 ) -> Result<Response, Problem> {
-    let number = find_inventory(&app.engine, &caller.tenant, KIND, &id)?;
+    let number = find_inventory(&app.engine, &caller.tenant, KIND, &id).await?;
     let stock = app.engine.view(number).await?;
     let made = made_lately(&app, number).await?;
     let slots: Vec<(SlotId, &Slot)> = between(schedule_of(&stock, &id)?, wanted.from, wanted.to)?.collect();

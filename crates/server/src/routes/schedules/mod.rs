@@ -42,7 +42,7 @@ fn changed(status: StatusCode, granted: &Granted) -> Response {
 
 /// A tenant's schedule as of its last commit.
 async fn find(app: &App, caller: &Caller, id: &str) -> Result<Arc<StockView>, Problem> {
-    let number = find_inventory(&app.engine, &caller.tenant, KIND, id)?;
+    let number = find_inventory(&app.engine, &caller.tenant, KIND, id).await?;
     Ok(app.engine.view(number).await?)
 }
 

@@ -78,7 +78,7 @@ pub(crate) async fn patch(
     Path(id): Path<String>,
     Input(request): Input<SchedulePatch>,
 ) -> Result<Response, Problem> {
-    let number = find_inventory(&app.engine, &caller.tenant, KIND, &id)?;
+    let number = find_inventory(&app.engine, &caller.tenant, KIND, &id).await?;
     let standing = app.engine.view(number).await?;
     let action = Action::PatchSchedule(Box::new(PatchSchedule {
         terms: terms_patch(

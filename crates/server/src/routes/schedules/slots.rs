@@ -264,7 +264,7 @@ async fn send<T: Serialize>(
     (operation, request): (&str, &T),
     action: Action,
 ) -> Result<Granted, Problem> {
-    let number = find_inventory(&app.engine, &caller.tenant, KIND, id)?;
+    let number = find_inventory(&app.engine, &caller.tenant, KIND, id).await?;
     Asked { app, caller, key, operation, request }.send(number, action).await
 }
 

@@ -93,7 +93,7 @@ pub(crate) async fn import(
     Path(id): Path<String>,
     LargeInput(request): LargeInput<Import>,
 ) -> Result<Response, Problem> {
-    let number = find_inventory(&app.engine, &caller.tenant, KIND, &id)?;
+    let number = find_inventory(&app.engine, &caller.tenant, KIND, &id).await?;
     let tickets = request.tickets.iter().map(|ticket| {
         let expires_at = ticket.expires_at.map(|moment| moment.0);
         (ticket.id.as_str().into(), Ticket { active: ticket.status == TicketWord::Active, expires_at })

@@ -1,0 +1,64 @@
+//! The same with three Redis servers beside the database: whatever fails, the mirror shows the truth afterwards.
+
+use std::time::Duration;
+
+use boxoffice_services::{Postgres, Redis};
+
+use crate::nodes::{Nodes, run, within_deadline};
+use crate::sale::{DATABASE, Sale, bookings};
+use crate::scenes::database;
+
+/// Longer than a lock lasts.
+const LONGER_THAN_A_LOCK: Duration = Duration::from_secs(4);
+
+fn three_redis() -> ([Redis; 3], String) {
+    let redis = [(); 3].map(|()| Redis::start(&[]).unwrap_or_else(|error| panic!("{error}")));
+    let urls = redis.iter().map(Redis::url).collect::<Vec<_>>().join(",");
+    (redis, urls)
+}
+
+fn three_nodes(database: &Postgres, redis_urls: &str) -> Nodes {
+    Nodes::start(3, &["--database-url", &database.url(DATABASE), "--redis-urls", redis_urls])
+}
+
+/// Waits until the mirror shows the truth.
+fn check_mirror(database: &Postgres, redis_urls: &str) {
+    let url = database.url(DATABASE);
+    let check = ["mirror", "check", "--database-url", &url, "--redis-urls", redis_urls];
+    within_deadline(|| run(&check).status.success().then_some(()));
+}
+
+#[test]
+fn all_redis_servers_are_killed_and_come_back_empty() {
+    let (database, (mut redis, urls)) = (database(), three_redis());
+    let nodes = three_nodes(&database, &urls);
+    let sale = Sale::open(&nodes, bookings(2_000));
+    sale.run(|sale| {
+        sale.reach(25);
+        redis.iter_mut().for_each(Redis::kill);
+        sale.reach(60);
+        redis.iter_mut().for_each(|redis| redis.start_again().unwrap());
+    });
+    check_mirror(&database, &urls);
+    sale.audit(&database);
+}
+
+#[test]
+fn one_node_hangs_in_its_turn_and_one_is_killed_before_it_has_written_to_the_mirror() {
+    let (mut database, (_redis, urls)) = (database(), three_redis());
+    let nodes = three_nodes(&database, &urls);
+    let sale = Sale::open(&nodes, bookings(2_000));
+    sale.run(|sale| {
+        sale.reach(20);
+        nodes.signal(1, "-STOP");
+        std::thread::sleep(LONGER_THAN_A_LOCK);
+        nodes.signal(1, "-CONT");
+        sale.reach(40);
+        nodes.kill(2);
+        sale.reach(60);
+        nodes.start_again(2);
+        database.restart().unwrap();
+    });
+    check_mirror(&database, &urls);
+    sale.audit(&database);
+}
