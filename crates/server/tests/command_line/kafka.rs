@@ -13,7 +13,11 @@ use crate::process::{Server, boxoffice, run, said, within_deadline};
 
 /// Asks for a booking with these headers: status, head in lower case, body.
 fn book(server: &Server, headers: &[&str], customer: &str) -> (u16, String, Value) {
-    ask(server, headers, &json!({ "customer": customer, "event": "hall", "best_available": { "quantity": 2 } }))
+    ask(
+        server,
+        headers,
+        &json!({ "customer": customer, "event": "hall", "best_available": { "quantity": 2 } }),
+    )
 }
 
 fn ask(server: &Server, headers: &[&str], body: &Value) -> (u16, String, Value) {
@@ -88,7 +92,8 @@ fn two_servers_sell_through_kafka_and_tell_it_what_changed() {
     assert_eq!(status, 202, "{others}");
     assert_ne!((&others["id"], &others["hold_token"]), (&taken["id"], &taken["hold_token"]));
     let chosen = "6f1c1f44-6d1d-4b7e-9d4e-1f0a3c5b7d90";
-    let mut wish = json!({ "id": chosen, "customer": "dan", "event": "hall", "best_available": { "quantity": 1 } });
+    let mut wish =
+        json!({ "id": chosen, "customer": "dan", "event": "hall", "best_available": { "quantity": 1 } });
     assert_eq!(ask(&one, &[LATER], &wish).0, 201, "an id that was chosen is answered when it is decided");
     wish["customer"] = json!("eve");
     let (status, _, refused) = ask(&one, &[LATER], &wish);

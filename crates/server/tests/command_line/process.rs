@@ -110,20 +110,6 @@ impl Server {
         read_answer(stream)
     }
 
-    /// Asks with an idempotency key; `None` if there was no whole answer.
-    pub(crate) fn try_ask(&self, method: &str, path: &str, key: &str, body: &Value) -> Option<(u16, Value)> {
-        let mut stream = TcpStream::connect(&self.address).ok()?;
-        stream.set_read_timeout(Some(DEADLINE)).ok()?;
-        let request = self.request(method, path, Some(body));
-        let request = request.replacen("\r\n", &format!("\r\nidempotency-key: {key}\r\n"), 1);
-        stream.write_all(request.as_bytes()).ok()?;
-        let mut bytes = Vec::new();
-        stream.read_to_end(&mut bytes).ok()?;
-        let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
-        let status = std::str::from_utf8(&bytes[..end]).ok()?.split(' ').nth(1)?.parse().ok()?;
-        Some((status, serde_json::from_slice(&bytes[end + 4..]).ok()?))
-    }
-
     /// Such as `-KILL`.
     pub(crate) fn signal(&self, signal: &str) {
         let pid = self.child.id().to_string();

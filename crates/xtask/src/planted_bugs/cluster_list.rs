@@ -57,6 +57,20 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         "if owners.get(&tables::uuid(id)).is_none() {",
     ),
     bug(
+        "log-position-not-checked",
+        "a booking that was refused is made after all when Kafka delivers it again",
+        "postgres/commit.rs",
+        "OR (i.log_epoch, i.log_offset) < (w.epoch, w.first_offset))",
+        "OR i.log_epoch <= w.epoch)",
+    ),
+    bug(
+        "position-of-refusals-not-kept",
+        "the same, if nothing else was decided since",
+        "postgres/commit.rs",
+        "log_offset = coalesce(w.last_offset, i.log_offset)",
+        "log_offset = CASE WHEN w.head = i.head THEN i.log_offset ELSE coalesce(w.last_offset, i.log_offset) END",
+    ),
+    bug(
         "seats-in-the-wrong-bits",
         "whoever reads the mirror sends people to seats that others have",
         "redis/picture.rs",
@@ -76,19 +90,5 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         "redis/redlock.rs",
         "began + lasts.saturating_sub(drift)",
         "began + lasts.max(drift)",
-    ),
-    bug(
-        "log-position-not-checked",
-        "a booking that was refused is made after all when Kafka delivers it again",
-        "postgres/commit.rs",
-        "OR (i.log_epoch, i.log_offset) < (w.epoch, w.first_offset))",
-        "OR i.log_epoch <= w.epoch)",
-    ),
-    bug(
-        "position-of-refusals-not-kept",
-        "the same, if nothing else was decided since",
-        "postgres/commit.rs",
-        "log_offset = coalesce(w.last_offset, i.log_offset)",
-        "log_offset = CASE WHEN w.head = i.head THEN i.log_offset ELSE coalesce(w.last_offset, i.log_offset) END",
     ),
 ];
