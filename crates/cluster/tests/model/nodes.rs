@@ -1,6 +1,7 @@
 //! Two engines on one database, which take turns.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use boxoffice_core::command::Command;
 use boxoffice_core::outcome::Applied;
@@ -14,8 +15,8 @@ use crate::database::Database;
 use crate::ensure;
 
 const NAME: &str = "default/event:model";
-/// A command that is fenced is read, decided and committed again; more often than this it has been forgotten.
-const ROUNDS_MAX: usize = 10;
+/// A command that is fenced waits for a turn, and is decided and committed again; after this time it has been forgotten.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(20);
 
 /// The nodes, and the store they share.
 pub(crate) struct Nodes {
@@ -61,11 +62,19 @@ impl Nodes {
             engine.step(Step::Follow).map_err(|error| error.to_string())?;
         }
         let mut receipt = engine.submit(NAME, command.clone());
-        for _ in 0..ROUNDS_MAX {
-            for step in [Step::Load, Step::CatchUp, Step::Seal(0), Step::Commit] {
-                engine.step(step).map_err(|error| error.to_string())?;
+        let asked = Instant::now();
+        while asked.elapsed() < ANSWERED_WITHIN {
+            let mut moved = false;
+            for step in [Step::Load, Step::CatchUp, Step::Turn, Step::Seal(0), Step::Commit] {
+                moved |= engine.step(step).map_err(|error| error.to_string())?;
             }
-            let Ok(answer) = receipt.try_recv() else { continue };
+            let Ok(answer) = receipt.try_recv() else {
+                if !moved {
+                    // The database says whose turn it is, on a thread of the store.
+                    std::thread::yield_now();
+                }
+                continue;
+            };
             let answer = answer.map_err(|error| error.to_string())?;
             ensure!(answer.outcome == expected.outcome, "a node answered {:?}", answer.outcome);
             ensure!(answer.replayed == expected.replayed, "a node replayed: {}", answer.replayed);
