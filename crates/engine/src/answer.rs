@@ -1,5 +1,6 @@
 //! What callers are told, and how it reaches them.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -101,6 +102,17 @@ impl Asked {
         }
     }
 
+    /// Whether an earlier command of its inventory, of those it was asked for with, was not taken.
+    pub(crate) fn follows_one_not_taken(&self) -> bool {
+        match self {
+            Asked::One(..) => false,
+            Asked::Part(group, index) => {
+                let inventory = group.commands[*index].0;
+                group.answers.lock().not_taken.contains(&inventory)
+            }
+        }
+    }
+
     pub(crate) fn answer(self, result: Result<Answer, SubmitError>) {
         match self {
             Asked::One(command, sender) => {
@@ -123,6 +135,8 @@ pub(crate) struct Group {
 #[derive(Debug)]
 struct Answers {
     missing: usize,
+    /// Inventories of commands that were not taken, and may be later.
+    not_taken: BTreeSet<InventoryNumber>,
     answers: Vec<Result<Answer, SubmitError>>,
     done: Option<oneshot::Sender<Vec<Result<Answer, SubmitError>>>>,
 }
@@ -135,12 +149,15 @@ impl Group {
         let missing = commands.len();
         // A place that is never filled belongs to a command that was lost with its thread.
         let answers = vec![Err(SubmitError::OutcomeUnknown); missing];
-        let answers = Mutex::new(Answers { missing, answers, done: Some(done) });
+        let answers = Mutex::new(Answers { missing, not_taken: BTreeSet::new(), answers, done: Some(done) });
         (Arc::new(Group { commands, answers }), receiver)
     }
 
     fn put(&self, index: usize, result: Result<Answer, SubmitError>) {
         let mut state = self.answers.lock();
+        if let Err(SubmitError::Overloaded { .. } | SubmitError::Unavailable { .. }) = result {
+            state.not_taken.insert(self.commands[index].0);
+        }
         state.answers[index] = result;
         state.missing -= 1;
         if state.missing == 0

@@ -171,6 +171,11 @@ impl Engine {
         self.running.router.get().is_some()
     }
 
+    /// Whether commands can be taken, as far as that depends on the log they go through.
+    pub fn log_answers(&self) -> bool {
+        self.running.router.get().is_none_or(|router| router.answers())
+    }
+
     /// Has the log take a command for good, and does not wait for its answer.
     ///
     /// # Panics
@@ -210,7 +215,7 @@ impl Engine {
     ///
     /// Whoever takes them waits for all answers before the next ones: so none overtakes another, even if they have to be decided
     /// again, and however long the store is away. One that was decided before, by whomever, is told
-    /// [`SubmitError::AlreadyDecided`].
+    /// [`SubmitError::AlreadyDecided`]. If one cannot be taken at the moment, those of its inventory after it are not taken either.
     pub async fn submit_from_log(
         &self,
         commands: Vec<(InventoryNumber, Command)>,

@@ -56,4 +56,7 @@ pub trait Router: Send + Sync + 'static {
 
     /// Sends a command and waits until the log has it for good. It will be decided; nobody waits for the answer.
     fn hand_over(&self, command: Routed) -> Sending<'_, Result<(), SubmitError>>;
+
+    /// Whether the log answers; while it does not, every command is refused.
+    fn answers(&self) -> bool;
 }

@@ -576,6 +576,11 @@ impl Shard {
     fn decide(&mut self, now: Timestamp, number: InventoryNumber, request: Request) -> Option<Request> {
         let Some(live) = self.live.get_mut(&number) else { return Some(request) };
         live.last_used = now;
+        // In the log what was passed over counts as decided: nothing overtakes a command that has to be tried again.
+        if request.position.is_some() && request.asked.follows_one_not_taken() {
+            request.asked.answer(Err(SubmitError::unavailable()));
+            return None;
+        }
         let command = request.asked.command();
         let applied = match &command.action {
             Action::Book(book) if inventory_of(book.id) != Some(number) => {

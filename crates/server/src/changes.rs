@@ -24,6 +24,8 @@ const POLL: Duration = Duration::from_millis(200);
 const LOOK_AT_OTHERS: Duration = Duration::from_secs(1);
 /// Changes that are sent before it is noted how far this came.
 const CHANGES_AT_ONCE: usize = 1_000;
+/// How often it is noted that some cannot be sent.
+const NOTED_EVERY: Duration = Duration::from_secs(60);
 const CURSOR_PREFIX: &str = "kafka/changes/";
 
 /// One change, as it is sent.
@@ -44,13 +46,14 @@ pub(crate) async fn send(app: Arc<App>, changes: Changes) {
     let mut look_at_others = Instant::now();
     // How far each journal was sent; nothing if another server does so.
     let mut cursors: Option<HashMap<InventoryNumber, u64>> = None;
+    let mut noted = None;
     loop {
         poll.tick().await;
         let all = Instant::now() >= look_at_others;
         if all {
             look_at_others = Instant::now() + LOOK_AT_OTHERS;
         }
-        if let Err(problem) = follow(&app, &changes, all, &mut cursors).await {
+        if let Err(problem) = follow(&app, &changes, all, &mut cursors, &mut noted).await {
             tracing::warn!(detail = %problem.detail, "changes could not be sent to Kafka");
             // Somebody else may have sent more meanwhile.
             cursors = None;
@@ -63,6 +66,7 @@ async fn follow(
     changes: &Changes,
     all: bool,
     cursors: &mut Option<HashMap<InventoryNumber, u64>>,
+    noted: &mut Option<Instant>,
 ) -> Result<(), Problem> {
     if all {
         let (engine, known) = (app.engine.clone(), cursors.is_some());
@@ -80,15 +84,32 @@ async fn follow(
     let Some(cursors) = cursors else { return Ok(()) };
     for standing in standings(app, all).await? {
         let cursor = cursors.entry(standing.number).or_default();
-        while *cursor < standing.sequence {
-            let reached = send_some(app, changes, &standing, *cursor).await?;
-            let document =
-                (format!("{CURSOR_PREFIX}{}", standing.number.0), Some(reached.to_string().into()));
-            let engine = app.engine.clone();
-            let write = move || engine.write_documents(&[document]);
-            tokio::task::spawn_blocking(write).await.expect("writing does not panic")?;
-            *cursor = reached;
+        // One that cannot be read, or whose changes are not taken, is in nobody's way.
+        if let Err(problem) = send_all(app, changes, &standing, cursor).await
+            && noted.is_none_or(|at| at.elapsed() >= NOTED_EVERY)
+        {
+            *noted = Some(Instant::now());
+            let inventory = &standing.name;
+            tracing::warn!(%inventory, detail = %problem.detail, "changes could not be sent to Kafka");
         }
+    }
+    Ok(())
+}
+
+/// Sends all that an inventory has, and notes how far this came.
+async fn send_all(
+    app: &App,
+    changes: &Changes,
+    standing: &Standing,
+    cursor: &mut u64,
+) -> Result<(), Problem> {
+    while *cursor < standing.sequence {
+        let reached = send_some(app, changes, standing, *cursor).await?;
+        let document = (format!("{CURSOR_PREFIX}{}", standing.number.0), Some(reached.to_string().into()));
+        let engine = app.engine.clone();
+        let write = move || engine.write_documents(&[document]);
+        tokio::task::spawn_blocking(write).await.expect("writing does not panic")?;
+        *cursor = reached;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rdkafka::client::ClientContext;
 use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
 use rdkafka::consumer::{BaseConsumer, ConsumerContext, Rebalance};
@@ -47,7 +48,7 @@ impl Brokers {
         for (name, value) in &settings.options {
             common.set(name, value);
         }
-        Brokers { common, health: Health(Arc::new(AtomicBool::new(true))) }
+        Brokers { common, health: Health::default() }
     }
 
     /// A connection that sends: what it says was taken is on as many brokers as the topic asks for, once and in order.
@@ -70,7 +71,8 @@ impl Brokers {
         default(&mut config, "session.timeout.ms", SESSION_MS);
         default(&mut config, "group.id", &topics.group);
         config.set("partition.assignment.strategy", "cooperative-sticky");
-        // Where to begin is only a hint: what was decided is known by the store.
+        // Where to begin is only a hint: what was decided is known by the store. A topic that was made anew begins again, which
+        // the owner notices.
         config.set("auto.offset.reset", "earliest").set("enable.auto.offset.store", "false");
         config.set("auto.commit.interval.ms", "1000").set("statistics.interval.ms", "1000");
         config.set("fetch.message.max.bytes", MESSAGE_BYTES_MAX).set("queued.max.messages.kbytes", "65536");
@@ -97,19 +99,26 @@ impl Brokers {
 }
 
 /// Whether a broker answers: what cannot be taken is refused at once instead of being kept.
-#[derive(Clone)]
-pub(super) struct Health(Arc<AtomicBool>);
+#[derive(Clone, Default)]
+pub(super) struct Health(Arc<State>);
+
+#[derive(Default)]
+struct State {
+    is_away: AtomicBool,
+    /// Nothing can be sent any more until the program is started again.
+    is_broken: AtomicBool,
+}
 
 impl Health {
     pub(super) fn is_up(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        !self.0.is_away.load(Ordering::Relaxed) && !self.0.is_broken.load(Ordering::Relaxed)
     }
 
     pub(super) fn set(&self, up: bool) {
-        if self.0.swap(up, Ordering::Relaxed) != up {
+        if self.0.is_away.swap(!up, Ordering::Relaxed) == up {
             tracing::warn!(up, "whether Kafka answers has changed");
         }
-        measure::available(up);
+        measure::available(self.is_up());
     }
 
     /// Looks for a broker if there was none.
@@ -122,10 +131,14 @@ impl Health {
 
 impl ClientContext for Health {
     fn error(&self, error: KafkaError, reason: &str) {
-        if let KafkaError::Global(RDKafkaErrorCode::AllBrokersDown) = error {
-            self.set(false);
-        } else {
-            tracing::debug!(%error, reason, "Kafka");
+        match error {
+            KafkaError::Global(RDKafkaErrorCode::AllBrokersDown) => self.set(false),
+            KafkaError::Global(RDKafkaErrorCode::Fatal) => {
+                self.0.is_broken.store(true, Ordering::Relaxed);
+                tracing::error!(reason, "nothing can be sent to Kafka any more: start this server again");
+                measure::available(false);
+            }
+            error => tracing::debug!(%error, reason, "Kafka"),
         }
     }
 }
@@ -135,14 +148,14 @@ impl ConsumerContext for Health {}
 /// What the group says to a member.
 #[derive(Default)]
 pub(super) struct Membership {
-    /// Partitions were given to it since it last looked.
-    assigned: AtomicBool,
+    /// Partitions that were given to it since it last looked, if any assignment was made.
+    assigned: Mutex<Option<Vec<i32>>>,
 }
 
 impl Membership {
-    /// Whether partitions were given to it since this was last asked.
-    pub(super) fn was_assigned(&self) -> bool {
-        self.assigned.swap(false, Ordering::Relaxed)
+    /// The partitions that were given to it since this was last asked; `None` if nothing was said about it.
+    pub(super) fn assigned(&self) -> Option<Vec<i32>> {
+        self.assigned.lock().take()
     }
 }
 
@@ -166,12 +179,30 @@ impl ConsumerContext for Membership {
                     partitions = partitions.count(),
                     "this server decides more of Kafka's commands"
                 );
-                self.assigned.store(true, Ordering::Relaxed);
+                let given = partitions.elements().into_iter().map(|given| given.partition());
+                self.assigned.lock().get_or_insert_default().extend(given);
             }
             Rebalance::Revoke(partitions) => {
                 tracing::info!(partitions = partitions.count(), "others decide what this server did");
             }
             Rebalance::Error(error) => tracing::warn!(%error, "who decides could not be agreed on"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_can_send_nothing_any_more_is_not_up_again_when_a_broker_answers() {
+        let health = Health::default();
+        health.error(KafkaError::Global(RDKafkaErrorCode::AllBrokersDown), "all are down");
+        assert!(!health.is_up());
+        health.set(true);
+        assert!(health.is_up());
+        health.error(KafkaError::Global(RDKafkaErrorCode::Fatal), "out of sequence");
+        health.set(true);
+        assert!(!health.is_up());
     }
 }

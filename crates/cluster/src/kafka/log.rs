@@ -4,7 +4,8 @@
 //! The store has a document for each epoch, with the topic and the number of partitions that inventories are spread over. That
 //! number stays even if the topic gets more: an inventory never changes its partition within one log.
 //!
-//! A topic that ends before what was decided is not the one that was decided from, or it has lost what it had. The brokers
+//! Whoever reads the topic notices when a partition begins anew: see `owner.rs`. For whoever begins to read it: a
+//! topic that ends before what was decided is not the one that was decided from, or it has lost what it had. The brokers
 //! forget the group's offsets together with a topic: if they still have them, nothing is assumed.
 
 use boxoffice_engine::store::{Store, StoreError};
@@ -40,16 +41,22 @@ impl Log {
             {
                 return Ok(log);
             }
-            let partitions = topics::partitions(member.client(), topic);
-            let partitions = partitions.map_err(|error| unusable(topic, &error))?;
-            let log = Log { epoch: epoch + 1, partitions };
-            let name = format!("{DOCUMENT_PREFIX}{:010}", log.epoch);
-            let contents = format!("{} {topic}", log.partitions);
-            // Of several that find out at once, one writes it down, and the others read that.
-            let made = store.create_document(&name, contents.as_bytes());
-            let made = made.map_err(|error| StoreError::Failed(error.to_string()))?;
-            if made && epoch > 0 {
-                tracing::warn!(topic, epoch = log.epoch, "Kafka's commands are in another log than before");
+            begin(store, member, topic, epoch + 1)?;
+        }
+    }
+
+    /// The log after this one, when the topic was seen to begin anew. Of several that see it, one begins the log, and the others
+    /// read which it is.
+    pub(super) fn next(
+        &self,
+        store: &PostgresStore,
+        member: &Member,
+        topics: &Topics,
+    ) -> Result<Log, StartError> {
+        loop {
+            match last(store)? {
+                Some((log, of)) if log.epoch > self.epoch && of == topics.commands => return Ok(log),
+                _ => begin(store, member, &topics.commands, self.epoch + 1)?,
             }
         }
     }
@@ -68,11 +75,7 @@ impl Log {
             if decided < end {
                 continue;
             }
-            let mut asked = TopicPartitionList::new();
-            asked.add_partition(topic, partition);
-            let committed = member.committed_offsets(asked, ASKED_WITHIN).map_err(failed)?;
-            let remembered = |found: &Offset| matches!(found, Offset::Offset(_));
-            if committed.elements().iter().any(|found| remembered(&found.offset())) {
+            if committed(member, topic, partition)?.is_some() {
                 let (topic, group) = (topic.clone(), topics.group.clone());
                 return Err(StartError::Lost { topic, partition, end, decided, group });
             }
@@ -90,6 +93,28 @@ impl Log {
         let partitions = u64::try_from(partitions).expect("topics have partitions");
         i32::try_from(hash % partitions).expect("less than the number of partitions")
     }
+}
+
+/// Writes down that the topic is a log of this epoch, unless somebody else has.
+fn begin(store: &PostgresStore, member: &Member, topic: &str, epoch: u32) -> Result<(), StartError> {
+    let partitions = topics::partitions(member.client(), topic).map_err(|error| unusable(topic, &error))?;
+    let name = format!("{DOCUMENT_PREFIX}{epoch:010}");
+    let made = store.create_document(&name, format!("{partitions} {topic}").as_bytes());
+    if made.map_err(|error| StoreError::Failed(error.to_string()))? && epoch > 1 {
+        tracing::warn!(topic, epoch, "Kafka's commands are in another log than before");
+    }
+    Ok(())
+}
+
+/// How far the group has come in a partition, if the brokers know. They forget it together with a topic.
+pub(super) fn committed(member: &Member, topic: &str, partition: i32) -> Result<Option<i64>, StartError> {
+    let mut asked = TopicPartitionList::new();
+    asked.add_partition(topic, partition);
+    let found = member.committed_offsets(asked, ASKED_WITHIN).map_err(|error| unusable(topic, &error))?;
+    Ok(found.elements().iter().find_map(|found| match found.offset() {
+        Offset::Offset(offset) => Some(offset),
+        _ => None,
+    }))
 }
 
 /// The log of the largest epoch, and its topic.

@@ -63,12 +63,12 @@ pub struct Settings {
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// It does not answer, or refuses.
-    #[error("Kafka at {brokers} cannot be used: {error}")]
+    #[error("Kafka at {brokers} cannot be used: {problem}")]
     Kafka {
         /// Who was asked.
         brokers: String,
         /// What was said.
-        error: KafkaError,
+        problem: String,
     },
     /// A topic cannot be made.
     #[error("the topic {topic} cannot be made: {problem}")]
@@ -102,6 +102,17 @@ pub enum StartError {
     Thread(#[from] std::io::Error),
 }
 
+fn unusable(settings: &Settings, error: KafkaError) -> StartError {
+    let problem = match error {
+        // Not its value, nor what is said of it: it may be a password.
+        KafkaError::ClientConfig(_, _, name, _) => {
+            format!("the option {name} does not exist, or cannot have this value")
+        }
+        error => error.to_string(),
+    };
+    StartError::Kafka { brokers: settings.brokers.clone(), problem }
+}
+
 /// A node's part in the cluster: it sends its commands, decides those of the partitions it owns, and hears the replies.
 pub struct Kafka {
     router: Arc<KafkaRouter>,
@@ -118,7 +129,7 @@ impl Kafka {
         store: &Arc<PostgresStore>,
     ) -> Result<Kafka, StartError> {
         let brokers = Brokers::new(settings);
-        let unusable = |error| StartError::Kafka { brokers: settings.brokers.clone(), error };
+        let unusable = |error| unusable(settings, error);
         let producer = brokers.producer().map_err(unusable)?;
         let topics = Topics::of(&settings.prefix);
         topics.make(&brokers, &producer)?;
@@ -171,5 +182,22 @@ impl Kafka {
 impl Drop for Kafka {
     fn drop(&mut self) {
         self.stop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_option_was_set_to_is_not_told() {
+        for name in ["sasl.pasword", "security.protocol"] {
+            let options = vec![(name.to_owned(), "hunter2".to_owned())];
+            let settings = Settings { brokers: "127.0.0.1:1".to_owned(), prefix: "test".to_owned(), options };
+            let Err(error) = Brokers::new(&settings).producer() else { panic!("{name} is taken") };
+            let told = unusable(&settings, error);
+            assert!(told.to_string().contains(name), "{told}");
+            assert!(!format!("{told} {told:?}").contains("hunter2"), "{told:?}");
+        }
     }
 }

@@ -12,12 +12,14 @@ use std::time::Duration;
 use boxoffice_core::command::Command;
 use boxoffice_engine::routing::Position;
 use boxoffice_engine::{Answer, Engine, InventoryNumber, SubmitError};
-use rdkafka::consumer::Consumer;
+use rdkafka::consumer::{CommitMode, Consumer};
 use rdkafka::message::{Header, Message, OwnedHeaders, OwnedMessage};
 use rdkafka::producer::FutureRecord;
+use rdkafka::{Offset, TopicPartitionList};
 
+use super::StartError;
 use super::broker::Member;
-use super::log::Log;
+use super::log::{Log, committed};
 use super::measure;
 use super::message::{self, NotDone, Reply, ReplyTo, Taken};
 use super::router::KafkaRouter;
@@ -38,6 +40,18 @@ pub(super) struct Owner {
     engine: Engine,
     store: Arc<PostgresStore>,
     log: Log,
+    places: BTreeMap<i32, Place>,
+}
+
+/// How far this node has come in a partition.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    /// Of the log that the partition was last seen to be in.
+    epoch: u32,
+    /// The offset that is expected.
+    next: i64,
+    /// When the last command was sent that was taken from it, in ms.
+    sent_at: Option<i64>,
 }
 
 /// A command that can be decided.
@@ -61,7 +75,7 @@ impl Owner {
         store: Arc<PostgresStore>,
         log: Log,
     ) -> Owner {
-        Owner { member, router, engine, store, log }
+        Owner { member, router, engine, store, log, places: BTreeMap::new() }
     }
 
     /// Decides until the node stops; then leaves the group.
@@ -71,10 +85,7 @@ impl Owner {
             return;
         }
         while !stopping.load(Ordering::Relaxed) {
-            let round = self.take();
-            if self.member.context().was_assigned() && self.find_log(stopping).is_err() {
-                return;
-            }
+            let Ok(round) = self.take(stopping) else { return };
             if !round.is_empty() && self.decide(round, stopping).is_err() {
                 return;
             }
@@ -82,27 +93,42 @@ impl Owner {
     }
 
     /// What is there, at most so many; waits for the first for a moment.
-    fn take(&self) -> Vec<OwnedMessage> {
+    fn take(&mut self, stopping: &AtomicBool) -> Result<Vec<OwnedMessage>, Stopped> {
         let mut round = Vec::new();
         let mut patience = POLL;
         while round.len() < ROUND_COMMANDS_MAX {
-            match self.member.poll(patience) {
+            let polled = self.member.poll(patience).map(|polled| polled.map(|message| message.detach()));
+            if let Some(given) = self.member.context().assigned() {
+                self.find_log(&given, stopping)?;
+                // What was there of these before they were given comes again.
+                round.retain(|message: &OwnedMessage| !given.contains(&message.partition()));
+            }
+            match polled {
                 None => break,
-                Some(Ok(message)) => round.push(message.detach()),
+                Some(Ok(message)) => round.push(message),
                 Some(Err(error)) => tracing::debug!(%error, "Kafka's commands cannot be read"),
             }
             patience = Duration::ZERO;
         }
-        round
+        Ok(round)
     }
 
     /// Whoever is given partitions makes sure that the log is still the one it knows.
-    fn find_log(&mut self, stopping: &AtomicBool) -> Result<(), Stopped> {
+    fn find_log(&mut self, given: &[i32], stopping: &AtomicBool) -> Result<(), Stopped> {
+        let topics = &self.router.topics;
+        let look = || -> Result<_, StartError> {
+            let log = Log::find(&self.store, &self.member, topics)?;
+            let next = |&partition: &i32| {
+                let next = committed(&self.member, &topics.commands, partition)?.unwrap_or(0);
+                Ok((partition, Place { epoch: log.epoch, next, sent_at: None }))
+            };
+            Ok((log, given.iter().map(next).collect::<Result<Vec<_>, StartError>>()?))
+        };
         loop {
-            match Log::find(&self.store, &self.member, &self.router.topics) {
-                Ok(log) => {
-                    self.log = log;
-                    self.router.follow(log);
+            match look() {
+                Ok((log, places)) => {
+                    self.places.extend(places);
+                    self.follow(log);
                     return Ok(());
                 }
                 Err(error) => tracing::warn!(%error, "which log Kafka's commands are in is not known yet"),
@@ -111,16 +137,92 @@ impl Owner {
         }
     }
 
+    fn follow(&mut self, log: Log) {
+        self.log = log;
+        self.router.follow(log);
+        // Nothing came from these in the log before. Others are in it until they are seen to begin anew.
+        self.places.values_mut().filter(|place| place.next == 0).for_each(|place| place.epoch = log.epoch);
+    }
+
+    /// Where a message stands. Offsets that begin anew are those of a topic that was made anew: another log.
+    fn position(&mut self, message: &OwnedMessage, stopping: &AtomicBool) -> Result<Position, Stopped> {
+        let (partition, offset) = (message.partition(), message.offset());
+        let unknown = Place { epoch: self.log.epoch, next: offset, sent_at: None };
+        let mut place = *self.places.entry(partition).or_insert(unknown);
+        if offset < place.next {
+            tracing::warn!(partition, offset, expected = place.next, "a partition begins anew");
+            self.begin_anew(message, place, stopping)?;
+            place.epoch = self.log.epoch;
+        } else if offset > place.next && place.next > 0 {
+            tracing::error!(
+                partition,
+                from = place.next,
+                to = offset,
+                "commands are gone from Kafka undecided"
+            );
+        }
+        place.next = offset + 1;
+        place.sent_at = message.timestamp().to_millis().or(place.sent_at);
+        self.places.insert(partition, place);
+        Ok(Position { epoch: place.epoch, partition, offset })
+    }
+
+    /// Goes on in the log after the one that a partition was in. If it may be the same one, which has lost its end, nothing is
+    /// decided until somebody has looked at it.
+    fn begin_anew(
+        &mut self,
+        message: &OwnedMessage,
+        place: Place,
+        stopping: &AtomicBool,
+    ) -> Result<(), Stopped> {
+        let topics = &self.router.topics;
+        let (partition, end) = (message.partition(), message.offset());
+        let look = || {
+            // What is in a new topic was sent after what was taken from the old one.
+            let is_new = match place.sent_at.zip(message.timestamp().to_millis()) {
+                Some((before, now)) => before < now,
+                None => committed(&self.member, &topics.commands, partition)?.is_none(),
+            };
+            if !is_new {
+                let (topic, group, decided) = (topics.commands.clone(), topics.group.clone(), place.next - 1);
+                return Err(StartError::Lost { topic, partition, end, decided, group });
+            }
+            if self.log.epoch > place.epoch {
+                return Ok(self.log);
+            }
+            self.log.next(&self.store, &self.member, topics)
+        };
+        let log = loop {
+            match look() {
+                Ok(log) => break log,
+                Err(error) => tracing::error!(%error, "which log Kafka's commands are in is not known"),
+            }
+            pause(stopping)?;
+        };
+        // The group is where the new one begins, whatever was noted of the old one.
+        let commands = &topics.commands;
+        let noted = self.member.store_offset(commands, partition, end - 1).and_then(|()| {
+            let mut begin = TopicPartitionList::new();
+            begin.add_partition_offset(commands, partition, Offset::Offset(end))?;
+            self.member.commit(&begin, CommitMode::Sync)
+        });
+        if let Err(error) = noted {
+            tracing::warn!(%error, partition, "where a partition begins anew is not noted");
+        }
+        self.follow(log);
+        Ok(())
+    }
+
     /// Has commands decided, replies, and notes how far this came.
-    fn decide(&self, round: Vec<OwnedMessage>, stopping: &AtomicBool) -> Result<(), Stopped> {
+    fn decide(&mut self, round: Vec<OwnedMessage>, stopping: &AtomicBool) -> Result<(), Stopped> {
         let mut ends: BTreeMap<i32, i64> = BTreeMap::new();
         let mut open = Vec::with_capacity(round.len());
         for message in round {
             let (partition, offset) = (message.partition(), message.offset());
             ends.insert(partition, offset);
+            let position = self.position(&message, stopping)?;
             match message::decode_command(message.payload().unwrap_or_default()) {
                 Ok(Taken { inventory, reply_to, command }) => {
-                    let position = Position { epoch: self.log.epoch, partition, offset };
                     open.push(Open { position, reply_to, inventory, command, message });
                 }
                 Err(error) => self.put_aside(&message, &error.to_string(), stopping)?,
@@ -151,13 +253,8 @@ impl Owner {
         let positions: Vec<Position> = open.iter().map(|open| open.position).collect();
         let commands = open.iter().map(|open| (open.inventory, open.command.clone())).collect();
         let answers = wait(self.engine.submit_from_log(commands, &positions));
-        // What stands before something that was decided has had its chance.
-        let decided = open.iter().zip(&answers).filter(|(_, answer)| answer.is_ok());
-        let decided: BTreeMap<InventoryNumber, Position> =
-            decided.map(|(open, _)| (open.inventory, open.position)).collect();
         let mut again = Vec::new();
         for (open, answer) in open.into_iter().zip(answers) {
-            let is_passed = decided.get(&open.inventory).is_some_and(|last| open.position < *last);
             let not_done = match answer {
                 Ok(answer) => {
                     self.reply(open.reply_to, Ok(answer));
@@ -168,12 +265,10 @@ impl Owner {
                     measure::redelivered();
                     continue;
                 }
-                Err(SubmitError::Overloaded { .. } | SubmitError::Unavailable { .. }) if !is_passed => {
+                Err(SubmitError::Overloaded { .. } | SubmitError::Unavailable { .. }) => {
+                    // None of its inventory that came after it was taken either.
                     again.push(open);
                     continue;
-                }
-                Err(error @ (SubmitError::Overloaded { .. } | SubmitError::Unavailable { .. })) => {
-                    NotDone::Damaged(error.to_string())
                 }
                 Err(SubmitError::NoSuchInventory) => NotDone::NoSuchInventory,
                 Err(SubmitError::Damaged(problem)) => NotDone::Damaged(problem.to_string()),

@@ -204,6 +204,10 @@ impl Router for KafkaRouter {
             self.taken(delivery).await
         })
     }
+
+    fn answers(&self) -> bool {
+        self.health.is_up()
+    }
 }
 
 fn refused(error: &KafkaError) -> SubmitError {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use boxoffice_core::ids::BookingId;
 use boxoffice_engine::record::{Head, Manifest};
+use boxoffice_engine::routing::Position;
 use boxoffice_engine::store::{
     BatchWrite, CommitError, Document, MemoryStore, NextCommit, Store, StoreError, Stored,
 };
@@ -24,6 +25,8 @@ struct GatedStore {
 enum Gate {
     Shut,
     Open,
+    /// Whoever asks is told that nobody can say at the moment.
+    Away,
     Panic,
 }
 
@@ -67,6 +70,9 @@ impl Store for GatedStore {
         self.at_gate.send_replace(true);
         while *self.gate.borrow() == Gate::Shut {
             std::thread::yield_now();
+        }
+        if *self.gate.borrow() == Gate::Away {
+            return Err(StoreError::Unavailable("the gate is away".to_owned()));
         }
         assert!(*self.gate.borrow() == Gate::Open, "the gate falls down");
         self.inner.find_booking(booking)
@@ -136,4 +142,25 @@ async fn who_waits_for_a_shard_that_panics_is_answered() {
     assert_eq!(in_time("the first", first).await, Err(SubmitError::OutcomeUnknown));
     assert_eq!(in_time("the second", second).await, Err(SubmitError::Stopped));
     assert_eq!(engine.stopped().await, StopReason::Panicked("shard"));
+}
+
+/// A position that was passed counts as decided: what comes after a command that has to be tried again has to wait for it.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_command_of_the_log_overtakes_one_that_was_not_taken() {
+    let store = GatedStore::new();
+    let (engine, [one, other]) = two_halls(&store).await;
+    let log = [(one, nth(one, 1)), (one, chosen(9)), (one, nth(one, 2)), (other, nth(other, 1))];
+    let commands = || log.iter().map(|&(hall, id)| (hall, hold(id, 1))).collect::<Vec<_>>();
+    let at = |offset| Position { epoch: 1, partition: 0, offset };
+    let positions: Vec<Position> = (0..4).map(at).collect();
+    store.gate.send_replace(Gate::Away);
+    let answers = engine.submit_from_log(commands(), &positions).await;
+    let taken: Vec<bool> = answers.iter().map(Result::is_ok).collect();
+    assert_eq!(taken, [true, false, false, true], "{answers:?}");
+    for answer in &answers[1..3] {
+        assert!(matches!(answer, Err(SubmitError::Unavailable { .. })), "{answer:?}");
+    }
+    store.gate.send_replace(Gate::Open);
+    let answers = engine.submit_from_log(commands()[1..3].to_vec(), &positions[1..3]).await;
+    assert!(answers.iter().all(Result::is_ok), "{answers:?}");
 }

@@ -34,7 +34,7 @@ pub(crate) async fn healthz() -> Response {
     outer::json(StatusCode::OK, &Health { status: "ok" }, false)
 }
 
-/// Whether the store was recovered, answers, and can be written.
+/// Whether the store was recovered, answers, and can be written; with Kafka, whether that answers, too.
 #[utoipa::path(
     get,
     path = "/readyz",
@@ -51,6 +51,10 @@ pub(crate) async fn readyz(State(app): State<Arc<App>>) -> Result<Response, Prob
     }
     if let Some(away) = app.engine.unavailable_for() {
         let detail = format!("Not ready: the database has not answered for {} s.", away.as_secs());
+        return Err(Problem::unavailable("UNAVAILABLE", detail, 2));
+    }
+    if !app.engine.log_answers() {
+        let detail = "Not ready: Kafka does not answer, and every command is refused.";
         return Err(Problem::unavailable("UNAVAILABLE", detail, 2));
     }
     Ok(outer::json(StatusCode::OK, &Health { status: "ready" }, false))

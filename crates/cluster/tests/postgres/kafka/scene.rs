@@ -7,6 +7,8 @@ use boxoffice_cluster::kafka::{Kafka, Settings};
 use boxoffice_core::seats::Counts;
 use boxoffice_engine::verify::verify;
 use boxoffice_engine::{Engine, InventoryNumber};
+use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
+use rdkafka::client::DefaultClientContext;
 use rdkafka::config::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::{Offset, TopicPartitionList};
@@ -88,6 +90,27 @@ impl House {
         let reader: BaseConsumer = self.config("test").create().unwrap();
         let end = |partition| reader.fetch_watermarks(&self.topic(topic), partition, ASKED_WITHIN).unwrap().1;
         (0..12).map(end).sum()
+    }
+
+    fn admin(&self) -> AdminClient<DefaultClientContext> {
+        self.config("test").create().unwrap()
+    }
+
+    pub(super) async fn delete_commands(&self) {
+        let deleted = self.admin().delete_topics(&[&self.topic("commands")], &AdminOptions::new()).await;
+        deleted.unwrap()[0].as_ref().unwrap();
+    }
+
+    /// Deletes the topic of the commands and makes it anew at once.
+    pub(super) async fn make_commands_anew(&self) {
+        self.delete_commands().await;
+        let commands = self.topic("commands");
+        let new = NewTopic::new(&commands, 12, TopicReplication::Fixed(1));
+        eventually("the topic is there again", || async {
+            let made = self.admin().create_topics([&new], &AdminOptions::new()).await;
+            made.unwrap()[0].is_ok()
+        })
+        .await;
     }
 
     /// Waits until a group has been through all commands.
