@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use boxoffice_core::booking::Units;
 use boxoffice_core::command::Command;
-use boxoffice_core::outcome::Outcome;
+use boxoffice_core::outcome::{Grant, Outcome};
 use boxoffice_core::time::Timestamp;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
@@ -25,6 +26,22 @@ pub struct Answer {
     pub decided_at: Timestamp,
     /// Whether it is the first answer again, from an idempotency key.
     pub replayed: bool,
+}
+
+impl Answer {
+    /// The seats and tickets of the booking that was made or changed.
+    pub(crate) fn units(&self) -> usize {
+        let booking = match &self.outcome {
+            Outcome::Granted(Grant::Booking(booking)) => booking,
+            Outcome::Granted(Grant::Moved(moved)) => &moved.booking,
+            Outcome::Granted(_) | Outcome::Refused(_) => return 0,
+        };
+        match &booking.units {
+            Units::Event { seats, .. } => seats.len(),
+            Units::Slot { tickets, .. } => tickets.len(),
+            Units::Box { .. } => 0,
+        }
+    }
 }
 
 /// Why there is no answer.

@@ -7,6 +7,9 @@ use std::time::Duration;
 pub const QUEUE_COMMANDS_MAX: usize = 65_536;
 /// Commands in one batch: bounds what a crash leaves unanswered and how long one commit takes.
 pub const BATCH_COMMANDS_MAX: usize = 16_384;
+/// Seats and tickets in the bookings of one batch, for the same reasons: each is a row where a store keeps tables. A batch
+/// exceeds it by its last command at most, or by what has waited together for an inventory or for its turn.
+pub const BATCH_UNITS_MAX: usize = 4 * BATCH_COMMANDS_MAX;
 /// A batch of so many commands is sealed while the one before it is still being made durable. Smaller ones wait and grow:
 /// each commit costs the same, whatever is in it.
 pub const SEAL_AHEAD_COMMANDS_MIN: usize = 1_024;

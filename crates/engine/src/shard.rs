@@ -27,8 +27,8 @@ use crate::deadlines::Deadlines;
 use crate::engine::Settings;
 use crate::ids::{InventoryNumber, inventory_of};
 use crate::limits::{
-    BATCH_COMMANDS_MAX, CONTENDED_MS, FORGET_KEYS_EVERY_MS, IDLE_SWEEP_MS, SNAPSHOT_JOURNAL_FACTOR_MAX,
-    WAITING_FOR_LOAD_COMMANDS_MAX,
+    BATCH_COMMANDS_MAX, BATCH_UNITS_MAX, CONTENDED_MS, FORGET_KEYS_EVERY_MS, IDLE_SWEEP_MS,
+    SNAPSHOT_JOURNAL_FACTOR_MAX, WAITING_FOR_LOAD_COMMANDS_MAX,
 };
 use crate::load::{Chain, LoadError, Loaded};
 use crate::part::{Draft, Fenced, LastHash, Part, Through};
@@ -111,6 +111,8 @@ pub(crate) struct Behind {
 struct Open {
     parts: Vec<Part>,
     commands: usize,
+    /// Seats and tickets in the bookings that were answered with.
+    units: usize,
 }
 
 struct Live {
@@ -270,7 +272,7 @@ impl Shard {
 
     /// Whether the open batch takes no more commands before it is sealed.
     pub(crate) fn is_full(&self) -> bool {
-        self.open.commands >= BATCH_COMMANDS_MAX
+        self.open.commands >= BATCH_COMMANDS_MAX || self.open.units >= BATCH_UNITS_MAX
     }
 
     /// Decides a command, or lets it wait for its inventory.
@@ -440,6 +442,8 @@ impl Shard {
                 let dropped =
                     self.open.parts.extract_if(.., |part| part.number == number).collect::<Vec<_>>();
                 self.open.commands -= dropped.iter().map(|part| part.answered.len()).sum::<usize>();
+                let answers = dropped.iter().flat_map(|part| &part.answered).map(|(_, answer)| answer);
+                self.open.units -= answers.map(Answer::units).sum::<usize>();
                 self.number_open_parts();
                 // Also if nobody waits for it: what fell due in it must fall due again.
                 // One that was created here has another number now, or another creator.
@@ -739,6 +743,7 @@ fn split(applied: Applied) -> (Answer, Vec<Change>) {
 impl Open {
     fn note(&mut self, number: InventoryNumber, live: &mut Live, request: Request, answer: Answer) {
         self.commands += 1;
+        self.units += answer.units();
         self.part(number, live).answered.push((request, answer));
     }
 

@@ -19,11 +19,18 @@ use sqlx::{ConnectOptions, Row, query, raw_sql};
 use tokio::time::timeout;
 
 use super::rows::Number;
-use super::tables::{self, TablesError};
-use super::{Inner, RETRY_AFTER, failed, is_full, is_passing};
+use super::tables::{self, STATEMENT_ROWS_MAX, TablesError};
+use super::{CONNECT_MAX, Inner, RETRY_AFTER, STATEMENT_MAX, failed, is_full, is_passing};
 
-/// How long one attempt may take: longer than the server's own limits, for servers that do not answer at all.
-const ATTEMPT_MAX: Duration = Duration::from_secs(12);
+/// How soon a connection that was left by the commit before has to answer. It may be dead without anybody having noticed, as
+/// when a firewall has forgotten it; then nothing has begun, and another one costs little.
+const BEGIN_MAX: Duration = Duration::from_secs(1);
+/// How long the fence may take: longer than the server lets it wait for a lock.
+const FENCE_MAX: Duration = Duration::from_secs(7);
+/// How long each later step may take: longer than the server's own limit, for servers that do not answer at all. One that
+/// writes many rows is given so much for each [`STATEMENT_ROWS_MAX`] of them.
+const STEP_MAX: Duration = Duration::from_secs(12);
+const _: () = assert!(STEP_MAX.as_secs() > STATEMENT_MAX.as_secs());
 
 /// For so long after a node was too late, the others need a turn to write.
 const CONTENDED_SECONDS: f64 = 1.0;
@@ -57,8 +64,8 @@ enum AttemptError {
     Sql(#[from] sqlx::Error),
     #[error(transparent)]
     Tables(#[from] TablesError),
-    #[error("no answer within {} s", ATTEMPT_MAX.as_secs())]
-    NoAnswer,
+    #[error("no answer within {} s", .0.as_secs())]
+    NoAnswer(Duration),
 }
 
 impl Inner {
@@ -68,9 +75,8 @@ impl Inner {
         let (mut unsettled, mut attempts) = (None, 0_u32);
         let mut out_of_patience = pin!(self.out_of_patience());
         let settled = loop {
-            let attempt = timeout(ATTEMPT_MAX, self.attempt(&chains, &fenced, &mut unsettled));
             let attempted = tokio::select! {
-                attempted = attempt => attempted.unwrap_or(Err(AttemptError::NoAnswer)),
+                attempted = self.attempt(&chains, &fenced, &mut unsettled) => attempted,
                 () = &mut out_of_patience => {
                     return Err(CommitError::Unavailable("it has to stop, and nobody answers".to_owned()));
                 }
@@ -130,14 +136,41 @@ impl Inner {
     ) -> Result<Attempt, AttemptError> {
         // Whatever goes wrong, the connection is not used again: dropping it ends its transaction.
         let mut slot = self.commits.lock().await;
-        let mut connection = match slot.take() {
-            Some(connection) => connection,
-            None => self.options.connect().await?,
-        };
+        let mut connection = self.begin(slot.take()).await?;
         let left = attempt_on(self, &mut connection, chains, already_fenced, unsettled).await?;
         *slot = Some(connection);
         Ok(left)
     }
+
+    /// A connection on which a transaction has begun: the one that was left, if it answers.
+    async fn begin(&self, left: Option<PgConnection>) -> Result<PgConnection, AttemptError> {
+        if let Some(mut connection) = left
+            && let Ok(Ok(_)) = timeout(BEGIN_MAX, raw_sql("BEGIN").execute(&mut connection)).await
+        {
+            return Ok(connection);
+        }
+        within(CONNECT_MAX, async {
+            let mut connection = self.options.connect().await?;
+            raw_sql("BEGIN").execute(&mut connection).await?;
+            Ok::<_, sqlx::Error>(connection)
+        })
+        .await
+    }
+}
+
+/// Gives up on a step that takes too long, and with it on its connection.
+async fn within<T, E>(limit: Duration, step: impl Future<Output = Result<T, E>>) -> Result<T, AttemptError>
+where
+    AttemptError: From<E>,
+{
+    match timeout(limit, step).await {
+        Ok(done) => Ok(done?),
+        Err(_) => Err(AttemptError::NoAnswer(limit)),
+    }
+}
+
+async fn rollback(connection: &mut PgConnection) -> Result<(), AttemptError> {
+    within(STEP_MAX, raw_sql("ROLLBACK").execute(connection)).await.map(drop)
 }
 
 async fn attempt_on(
@@ -147,10 +180,9 @@ async fn attempt_on(
     already_fenced: &[InventoryNumber],
     unsettled: &mut Option<Unsettled>,
 ) -> Result<Attempt, AttemptError> {
-    raw_sql("BEGIN").execute(&mut *connection).await?;
     let tried: Vec<&Chain<'_>> =
         chains.iter().filter(|chain| !already_fenced.contains(&chain.number)).collect();
-    let passage = fence(inner, connection, &tried, unsettled.is_some()).await?;
+    let passage = within(FENCE_MAX, fence(inner, connection, &tried, unsettled.is_some())).await?;
     let (passed, stopped): (Vec<&Chain<'_>>, Vec<&Chain<'_>>) =
         tried.into_iter().partition(|chain| passage.contains_key(&number_of(chain.number)));
     // An earlier attempt that was committed has moved the head, so that this one cannot have passed.
@@ -158,7 +190,7 @@ async fn attempt_on(
         && is_in_journal(connection, earlier).await?
     {
         let fenced = earlier.fenced.clone();
-        raw_sql("ROLLBACK").execute(connection).await?;
+        rollback(connection).await?;
         return Ok(Attempt::Settled(fenced));
     }
     *unsettled = None;
@@ -166,14 +198,14 @@ async fn attempt_on(
         already_fenced.iter().copied().chain(stopped.iter().map(|chain| chain.number)).collect();
     let batches: Vec<&BatchWrite> = passed.iter().flat_map(|chain| chain.batches.iter().copied()).collect();
     if batches.is_empty() {
-        raw_sql("ROLLBACK").execute(connection).await?;
+        rollback(connection).await?;
         return Ok(Attempt::Settled(fenced));
     }
     let batches: Vec<&BatchWrite> = batches.into_iter().filter(|batch| !batch.is_mark()).collect();
-    write_journal(connection, &batches).await?;
-    let taken = write_chosen_ids(connection, &batches).await?;
+    within(STEP_MAX, write_journal(connection, &batches)).await?;
+    let taken = within(STEP_MAX, write_chosen_ids(connection, &batches)).await?;
     if !taken.is_empty() {
-        raw_sql("ROLLBACK").execute(connection).await?;
+        rollback(connection).await?;
         return Ok(Attempt::Taken(taken));
     }
     let changes: Vec<(Number, &[Change])> = batches
@@ -181,7 +213,15 @@ async fn attempt_on(
         .map(|batch| (number_of(batch.head.inventory), batch.changes.as_slice()))
         .filter(|(number, _)| passage[number].complete)
         .collect();
-    tables::apply(connection, &changes).await?;
+    let rows = within(STEP_MAX, tables::fold(connection, &changes)).await?;
+    let times = u32::try_from(rows.size() / STATEMENT_ROWS_MAX).unwrap_or(u32::MAX).saturating_add(1);
+    if times > 1 {
+        let limit = format!("{}s", STATEMENT_MAX.saturating_mul(times).as_secs());
+        let set = query("SELECT set_config('statement_timeout', $1, true)").bind(limit);
+        within(STEP_MAX, set.execute(&mut *connection)).await?;
+    }
+    let write_max = STEP_MAX.saturating_mul(times);
+    within(write_max, tables::write(connection, &rows)).await?;
     // If nothing but positions is written there is no record to look for. Should they be there when they are written again,
     // they fence: then their commands count as decided, and nobody is told what.
     *unsettled = batches.first().map(|first| Unsettled {
@@ -190,7 +230,7 @@ async fn attempt_on(
         hash: first.head.hash,
         fenced: fenced.clone(),
     });
-    raw_sql("COMMIT").execute(connection).await?;
+    within(write_max, raw_sql("COMMIT").execute(connection)).await?;
     *unsettled = None;
     Ok(Attempt::Settled(fenced))
 }
@@ -291,14 +331,13 @@ async fn fence(
     Ok(passed)
 }
 
-async fn is_in_journal(connection: &mut PgConnection, earlier: &Unsettled) -> Result<bool, sqlx::Error> {
-    let found = query("SELECT 1 FROM journal WHERE inventory = $1 AND sequence = $2 AND hash = $3")
+async fn is_in_journal(connection: &mut PgConnection, earlier: &Unsettled) -> Result<bool, AttemptError> {
+    let find = query("SELECT 1 FROM journal WHERE inventory = $1 AND sequence = $2 AND hash = $3")
         .bind(earlier.inventory)
         .bind(earlier.sequence)
         .bind(earlier.hash.0.as_slice())
-        .fetch_optional(connection)
-        .await?;
-    Ok(found.is_some())
+        .fetch_optional(connection);
+    Ok(within(STEP_MAX, find).await?.is_some())
 }
 
 async fn write_journal(connection: &mut PgConnection, batches: &[&BatchWrite]) -> Result<(), sqlx::Error> {
@@ -420,7 +459,7 @@ impl AttemptError {
         match self {
             AttemptError::Sql(error) | AttemptError::Tables(TablesError::Sql(error)) => is_passing(error),
             AttemptError::Tables(TablesError::Inconsistent(_)) => false,
-            AttemptError::NoAnswer => true,
+            AttemptError::NoAnswer(_) => true,
         }
     }
 
@@ -435,7 +474,7 @@ impl AttemptError {
             AttemptError::Tables(error @ TablesError::Inconsistent(_)) => {
                 CommitError::Failed(error.to_string())
             }
-            AttemptError::NoAnswer => CommitError::Failed(self.to_string()),
+            AttemptError::NoAnswer(_) => CommitError::Failed(self.to_string()),
         }
     }
 }

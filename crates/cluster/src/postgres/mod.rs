@@ -73,6 +73,8 @@ const LEADER_LOCK: i32 = 0x626f_7803;
 /// The server ends the session of a leader that says nothing for so long, so that another one can lead.
 const LEADER_SILENCE_MAX: (&str, &str) = ("idle_session_timeout", "10s");
 
+/// How long the server lets a statement take, as [`SESSION`] says. One that writes many rows is given more: see `commit.rs`.
+const STATEMENT_MAX: Duration = Duration::from_secs(10);
 /// What every connection asks of the server. A transaction whose client has vanished must not hold its locks for long.
 const SESSION: [(&str, &str); 4] = [
     ("statement_timeout", "10s"),

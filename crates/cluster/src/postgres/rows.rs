@@ -281,6 +281,18 @@ fn slot_key(slot: &SlotId) -> String {
 }
 
 impl Rows {
+    /// About how many rows writing this touches.
+    pub(super) fn size(&self) -> usize {
+        let claims = |row: &BookingRow| {
+            let before = row.before.as_ref().map_or(0, |before| before.quantity);
+            usize::try_from(before.saturating_add(row.after.quantity)).unwrap_or(0)
+        };
+        let claims = self.bookings.values().map(claims).fold(0, usize::saturating_add);
+        [self.bookings.len(), self.unblocked.len(), self.blocked.len(), self.tickets.len(), self.keys.len()]
+            .into_iter()
+            .fold(claims, usize::saturating_add)
+    }
+
     /// Lets the changes of one batch happen.
     ///
     /// # Errors

@@ -13,6 +13,9 @@ use sqlx::{Row, query};
 
 use super::rows::{BookingRow, BookingStatus, Claim, Claimed, Number, PoolRow, Rows, wanted, wanted_pools};
 
+/// Seats that one statement takes: it must end in time, however many a commit takes.
+pub(super) const STATEMENT_ROWS_MAX: usize = 20_000;
+
 /// Why the tables were not brought up to date.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TablesError {
@@ -23,11 +26,11 @@ pub(super) enum TablesError {
     Inconsistent(String),
 }
 
-/// Brings the tables up to date with the changes of a commit, whose inventories' rows must be locked.
-pub(super) async fn apply(
+/// What the tables must say after the changes of a commit, whose inventories' rows must be locked.
+pub(super) async fn fold(
     connection: &mut PgConnection,
     batches: &[(Number, &[Change])],
-) -> Result<(), TablesError> {
+) -> Result<Rows, TablesError> {
     let mut rows = Rows::default();
     let mut pools = read_bookings(connection, batches, &mut rows).await?;
     for (number, changes) in batches {
@@ -39,7 +42,7 @@ pub(super) async fn apply(
         rows.fold(*number, changes).map_err(TablesError::Inconsistent)?;
     }
     rows.count_claims().map_err(TablesError::Inconsistent)?;
-    write(connection, &rows).await
+    Ok(rows)
 }
 
 /// Writes all rows of an inventory whose first records are gone, so that nothing could be made of the later ones. Its row
@@ -66,7 +69,8 @@ pub(super) async fn rebuild(
     write(connection, &Rows::of(number, inventory).map_err(TablesError::Inconsistent)?).await
 }
 
-async fn write(connection: &mut PgConnection, rows: &Rows) -> Result<(), TablesError> {
+/// Brings the tables up to date.
+pub(super) async fn write(connection: &mut PgConnection, rows: &Rows) -> Result<(), TablesError> {
     write_inventories(connection, rows).await?;
     write_sections(connection, rows).await?;
     write_pools(connection, rows).await?;
@@ -367,22 +371,22 @@ async fn write_claims(connection: &mut PgConnection, rows: &Rows) -> Result<(), 
             prices.push(Some(claim.price.0));
         }
     }
-    if states.is_empty() {
-        return Ok(());
+    for start in (0..states.len()).step_by(STATEMENT_ROWS_MAX) {
+        let some = start..states.len().min(start + STATEMENT_ROWS_MAX);
+        query(
+            "INSERT INTO claim (inventory, subsection, seat_row, seat, state, booking, price)
+             SELECT * FROM UNNEST($1::bigint[], $2::integer[], $3::integer[], $4::integer[], $5::text[], $6::uuid[], $7::bigint[])",
+        )
+        .bind(&taken.inventories[some.clone()])
+        .bind(&taken.subsections[some.clone()])
+        .bind(&taken.rows[some.clone()])
+        .bind(&taken.numbers[some.clone()])
+        .bind(&states[some.clone()])
+        .bind(&bookings[some.clone()])
+        .bind(&prices[some])
+        .execute(&mut *connection)
+        .await?;
     }
-    query(
-        "INSERT INTO claim (inventory, subsection, seat_row, seat, state, booking, price)
-         SELECT * FROM UNNEST($1::bigint[], $2::integer[], $3::integer[], $4::integer[], $5::text[], $6::uuid[], $7::bigint[])",
-    )
-    .bind(taken.inventories)
-    .bind(taken.subsections)
-    .bind(taken.rows)
-    .bind(taken.numbers)
-    .bind(states)
-    .bind(bookings)
-    .bind(prices)
-    .execute(connection)
-    .await?;
     Ok(())
 }
 

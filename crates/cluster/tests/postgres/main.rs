@@ -1,6 +1,7 @@
 //! The store on a real PostgreSQL, alone and shared by several engines, with real Redis servers beside it and a real Kafka before them.
 
 mod beside;
+mod commits;
 mod contract;
 mod cuts;
 mod database;

@@ -1,6 +1,9 @@
 //! Commands and their answers.
 
+use boxoffice_core::change::Change;
+use boxoffice_core::command::Action;
 use boxoffice_core::outcome::Outcome;
+use boxoffice_engine::limits::BATCH_UNITS_MAX;
 use boxoffice_engine::{InventoryNumber, SubmitError};
 
 use crate::scene::{Scene, booking_of, cancel, chosen, create_hall, hold, nth, refusal_code};
@@ -125,4 +128,28 @@ async fn an_id_that_names_another_inventory_is_not_given_here() {
     assert_eq!(refusal_code(&refused), "BOOKING_ID_TAKEN");
     scene.grant(other, hold(nth(other, 1), 1)).await;
     assert_eq!(scene.engine.booking(nth(other, 1)).await.unwrap().unwrap().0, other);
+}
+
+#[tokio::test]
+async fn what_is_sent_together_is_committed_in_batches_of_a_bounded_size() {
+    const EACH: u32 = 1_000;
+    let scene = Scene::new();
+    let mut create = create_hall("hall", 300, 400);
+    let Action::CreateEvent(event) = &mut create.action else { unreachable!() };
+    event.rules.max_units_per_booking = Some(EACH);
+    scene.engine.submit_to("hall", create).await.unwrap();
+    let hall = scene.engine.number("hall").unwrap();
+    let holds = (1..=100).map(|number| (hall, hold(nth(hall, number), EACH))).collect();
+    let answers = scene.engine.submit_all(holds).await;
+    let answers: Vec<_> = answers.into_iter().map(Result::unwrap).collect();
+    let mut subscription = scene.engine.subscribe(hall, 1).await.unwrap();
+    let (mut booked, mut largest) = (0, 0);
+    while booked < answers.len() {
+        let batch = subscription.next().await.unwrap();
+        let bookings = batch.changes.iter().filter(|change| matches!(change, Change::Booked(_))).count();
+        booked += bookings;
+        largest = largest.max(bookings * EACH as usize);
+    }
+    assert!(answers.iter().all(|answer| booking_of(answer).units.quantity() == EACH));
+    assert!(largest < BATCH_UNITS_MAX + EACH as usize, "{largest} seats in one batch");
 }
