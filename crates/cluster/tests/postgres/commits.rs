@@ -51,7 +51,7 @@ async fn a_connection_that_died_unnoticed_keeps_nobody_waiting_for_long() {
     let took = asked.elapsed();
     assert!(booking_of(&answer).is_some(), "{answer:?}");
     assert!(took < Duration::from_secs(3), "{took:?}");
-    assert_ne!(database.rows(last), [dead.process.clone()], "it was not asked again");
+    assert_ne!(database.rows(last), std::slice::from_ref(&dead.process), "it was not asked again");
 }
 
 /// A process that says nothing and does not end, until this is dropped.
