@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use boxoffice_core::booking::Units;
+use boxoffice_core::change::Change;
 use boxoffice_core::command::Command;
-use boxoffice_core::outcome::{Grant, Outcome};
+use boxoffice_core::outcome::{Applied, Grant, Outcome};
 use boxoffice_core::time::Timestamp;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
@@ -29,6 +30,12 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// What to answer, and what changed.
+    pub(crate) fn of(applied: Applied) -> (Answer, Vec<Change>) {
+        let Applied { outcome, changes, sequence, decided_at, replayed } = applied;
+        (Answer { outcome, sequence, decided_at, replayed }, changes)
+    }
+
     /// The seats and tickets of the booking that was made or changed.
     pub(crate) fn units(&self) -> usize {
         let booking = match &self.outcome {

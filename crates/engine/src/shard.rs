@@ -16,7 +16,6 @@ use boxoffice_core::command::{Action, Command};
 use boxoffice_core::ids::{Actor, BookingId};
 use boxoffice_core::inventory::Inventory;
 use boxoffice_core::map::HashMap;
-use boxoffice_core::outcome::Applied;
 use boxoffice_core::refusal::Refusal;
 use boxoffice_core::time::Timestamp;
 use parking_lot::Mutex;
@@ -515,7 +514,7 @@ impl Shard {
         let name = Arc::clone(name);
         let mut inventory = Inventory::default();
         let applied = boxoffice_core::apply(&mut inventory, now, request.asked.command());
-        let (answer, changes) = split(applied);
+        let (answer, changes) = Answer::of(applied);
         if inventory.stock().is_none() {
             // Even a remembered refusal: there is nothing to remember it in.
             request.asked.answer(Ok(answer));
@@ -615,7 +614,7 @@ impl Shard {
             }
             _ => boxoffice_core::apply(&mut live.inventory, now, command),
         };
-        let (answer, mut changes) = split(applied);
+        let (answer, mut changes) = Answer::of(applied);
         self.open.note(number, live, request, answer);
         live.changes.append(&mut changes);
         None
@@ -732,12 +731,6 @@ impl Shard {
             false
         });
     }
-}
-
-/// What to answer, and what changed.
-fn split(applied: Applied) -> (Answer, Vec<Change>) {
-    let Applied { outcome, changes, sequence, decided_at, replayed } = applied;
-    (Answer { outcome, sequence, decided_at, replayed }, changes)
 }
 
 impl Open {

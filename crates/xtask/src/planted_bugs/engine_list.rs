@@ -148,8 +148,8 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         "deadline-not-in-head",
         "holds of an inventory that nobody visits after a restart never end",
         "shard.rs",
-        "let next_deadline = [due.hold, due.roll].into_iter().flatten().min();",
-        "let next_deadline = due.roll.filter(|_| due.hold.is_none());",
+        "next_deadline: [due.hold, due.roll].into_iter().flatten().min(),",
+        "next_deadline: due.roll.filter(|_| due.hold.is_none()),",
     ),
     bug(
         "wake-forgets-holds",
