@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use serde::de::{self, Deserialize, DeserializeOwned, Deserializer};
 use serde_json::{Map, Value};
 
+use crate::by_name::ByName;
 use crate::limits::{
     BODY_BYTES_MAX, BODY_READ_TIMEOUT, DISCARDED_BYTES_MAX, LARGE_BODY_BYTES_MAX, NESTING_MAX,
 };
@@ -140,11 +141,11 @@ pub(crate) fn is_json(kind: &str) -> bool {
 /// Parses a body; what is wrong is told by its place.
 pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Problem> {
     check_nesting(bytes)?;
-    serde_json::from_slice(bytes).map_err(|error| match error.classify() {
+    read_all(bytes).map_err(|error| match error.classify() {
         serde_json::error::Category::Data => {
             // Parsed once more, for the place.
             let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-            match serde_path_to_error::deserialize::<_, T>(&mut deserializer) {
+            match serde_path_to_error::deserialize::<_, T>(ByName(&mut deserializer)) {
                 Err(error) => {
                     let pointer = pointer_of(error.path());
                     Problem::invalid(&pointer, without_position(&error.inner().to_string()))
@@ -154,6 +155,13 @@ pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Proble
         }
         _ => malformed(&error),
     })
+}
+
+fn read_all<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let body = T::deserialize(ByName(&mut deserializer))?;
+    deserializer.end()?;
+    Ok(body)
 }
 
 fn malformed(error: &serde_json::Error) -> Problem {
@@ -319,6 +327,7 @@ mod tests {
             (r#"{"name":"a","metadata":{"b":[{"c":1,"c":2}]}}"#, "INVALID_REQUEST", "/metadata"),
             (r#"{"name":"a","metadata":[]}"#, "INVALID_REQUEST", "/metadata"),
             (r#"{}"#, "INVALID_REQUEST", ""),
+            (r#"["a"]"#, "INVALID_REQUEST", ""),
             (r#"{"name":"a""#, "MALFORMED_JSON", ""),
             (r#"{"name":"a"} x"#, "MALFORMED_JSON", ""),
             ("{\"name\":\"\u{7f}\u{0}\"}", "MALFORMED_JSON", ""),

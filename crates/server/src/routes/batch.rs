@@ -30,6 +30,7 @@ use super::bookings::move_booking::Target;
 use super::bookings::redeem::Redemption;
 use super::bookings::{acted, operation};
 use crate::app::App;
+use crate::by_name::ByName;
 use crate::caller::{Caller, find_booking};
 use crate::idempotency::IdempotencyKey;
 use crate::input::{Strict, parse, read_large_body};
@@ -134,7 +135,7 @@ impl<'de> de::Visitor<'de> for CommandVisitor {
             name = map.next_key()?;
         }
         let Some(Value::String(op)) = fields.remove("op") else { return Err(de::Error::missing_field("op")) };
-        of_op(&op, de::value::MapDeserializer::new(fields.into_iter()))
+        of_op(&op, ByName(de::value::MapDeserializer::new(fields.into_iter())))
             .map_err(de::Error::custom::<serde_json::Error>)
     }
 }

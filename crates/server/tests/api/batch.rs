@@ -111,6 +111,8 @@ fn fields_may_come_in_any_order_and_what_is_wrong_refuses_the_batch() {
         r#"{"op":"cancel"}"#.to_owned(),
         r#"{"op":"cancel","id":"none"}"#.to_owned(),
         r#"[]"#.to_owned(),
+        format!(r#"{{"op":"book","customer":"ann","event":"{id}","best_available":[1]}}"#),
+        format!(r#"{{"customer":"ann","event":"{id}","best_available":[1],"op":"book"}}"#),
         r#"{"op":"cancel","id":"0199bbbb-0000-7000-8000-0000c0dedead","colour":"red"}"#.to_owned(),
         r#"{"op":"cancel","op":"cancel","id":"0199bbbb-0000-7000-8000-0000c0dedead"}"#.to_owned(),
         r#"{"op":"cancel","id":"0199bbbb-0000-7000-8000-0000c0dedead","id":"0199bbbb-0000-7000-8000-0000c0dedead"}"#.to_owned(),

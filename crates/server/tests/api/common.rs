@@ -145,12 +145,22 @@ fn unknown_and_duplicate_fields_are_told_by_their_place() {
             "/metadata",
         ),
         (format!(r#"{{"event":"{id}","best_available":{{"quantity":1}}}}"#), ""),
+        // The values alone, in any order, are not an object.
+        (format!(r#"{{"customer":"ann","event":"{id}","best_available":[1]}}"#), "/best_available"),
+        (format!(r#"{{"customer":"ann","event":"{id}","seats":[["A-1",["1-1"]]]}}"#), "/seats/0"),
+        (format!(r#"[null,"ann",null,"{id}"]"#), ""),
     ];
     for (body, pointer) in rows {
         let reply = hall.server.call("POST", "/v1/bookings").raw("application/json", body.as_bytes()).send();
         let told = reply.pointer();
         assert!(told.starts_with(pointer), "{body}: {told:?}");
     }
+    let patch = |body: &[u8]| {
+        let call = hall.server.call("PATCH", &format!("/v1/events/{id}"));
+        call.raw("application/json", body).send().pointer()
+    };
+    assert_eq!(patch(b"[null]"), "");
+    assert_eq!(patch(br#"{"status":{"closed":null}}"#), "/status");
     assert_eq!(hall.seats(), ["........."]);
 }
 
