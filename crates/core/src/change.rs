@@ -157,6 +157,42 @@ pub enum Change {
     },
 }
 
+impl Change {
+    /// The booking that it is about.
+    pub fn booking(&self) -> Option<BookingId> {
+        match self {
+            Change::Booked(booking) => Some(booking.id),
+            Change::Confirmed { booking, .. }
+            | Change::Revived { booking, .. }
+            | Change::Extended { booking, .. }
+            | Change::Cancelled { booking, .. }
+            | Change::Moved { booking, .. }
+            | Change::Redeemed { booking }
+            | Change::Expired { booking } => Some(*booking),
+            Change::Act { .. }
+            | Change::EventCreated(_)
+            | Change::ScheduleCreated(_)
+            | Change::ShopCreated(_)
+            | Change::TermsPatched(_)
+            | Change::PricesPatched { .. }
+            | Change::SeatsBlocked(_)
+            | Change::SeatsUnblocked(_)
+            | Change::PatternPatched(_)
+            | Change::SlotsAdded(_)
+            | Change::SlotsRemoved(_)
+            | Change::SlotPatched { .. }
+            | Change::RolledThrough(_)
+            | Change::BoxAdded(_)
+            | Change::BoxPatched(_)
+            | Change::TicketsImported(_)
+            | Change::ContactKept { .. }
+            | Change::ContactForgotten { .. }
+            | Change::Remembered { .. }
+            | Change::KeysForgotten { .. } => None,
+        }
+    }
+}
+
 /// What can be changed of a box.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoxProperties {

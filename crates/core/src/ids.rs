@@ -55,6 +55,36 @@ pub enum InventoryKind {
     Shop,
 }
 
+impl InventoryKind {
+    /// The word for it in names and keys.
+    pub fn word(self) -> &'static str {
+        match self {
+            InventoryKind::Event => "event",
+            InventoryKind::Schedule => "schedule",
+            InventoryKind::Shop => "shop",
+        }
+    }
+
+    /// The kind of that word.
+    pub fn of_word(word: &str) -> Option<InventoryKind> {
+        [InventoryKind::Event, InventoryKind::Schedule, InventoryKind::Shop]
+            .into_iter()
+            .find(|kind| kind.word() == word)
+    }
+}
+
+/// An inventory's name in the store: `default/event:gala`.
+pub fn inventory_name(tenant: &str, kind: InventoryKind, id: &str) -> String {
+    format!("{tenant}/{}:{id}", kind.word())
+}
+
+/// Tenant, kind and id of an inventory's name.
+pub fn parts_of_name(name: &str) -> Option<(&str, InventoryKind, &str)> {
+    let (tenant, rest) = name.split_once('/')?;
+    let (kind, id) = rest.split_once(':')?;
+    Some((tenant, InventoryKind::of_word(kind)?, id))
+}
+
 /// A short code that a person reads out at the door: six characters of an alphabet without lookalikes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "u32", into = "u32")]

@@ -7,14 +7,14 @@ use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use boxoffice_core::booking::Booking;
-use boxoffice_core::ids::{Actor, BookingId};
+use boxoffice_core::ids::{Actor, BookingId, parts_of_name};
 use boxoffice_engine::InventoryNumber;
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 
 use crate::app::App;
-use crate::ids::{booking_not_found, parts_of};
+use crate::ids::booking_not_found;
 use crate::keys::Role;
 use crate::problem::Problem;
 
@@ -212,7 +212,7 @@ impl Caller {
             let inventories = app.engine.inventories();
             inventories
                 .iter()
-                .filter_map(|listed| parts_of(&listed.name))
+                .filter_map(|listed| parts_of_name(&listed.name))
                 .all(|(tenant, _, _)| is_own(tenant))
                 && app.keys.all().iter().all(|key| is_own(&key.tenant))
         };
@@ -257,7 +257,7 @@ pub(crate) async fn find_booking(
 ) -> Result<(InventoryNumber, Arc<Booking>), Problem> {
     let (number, booking) = app.engine.booking(id).await?.ok_or_else(booking_not_found)?;
     let name = app.engine.name(number).ok_or_else(booking_not_found)?;
-    let (tenant, _, _) = parts_of(&name).ok_or_else(booking_not_found)?;
+    let (tenant, _, _) = parts_of_name(&name).ok_or_else(booking_not_found)?;
     if tenant != &*caller.tenant {
         return Err(booking_not_found());
     }

@@ -1,6 +1,6 @@
 //! UUIDs of bookings, names of inventories, and ids made for things that nobody named.
 
-use boxoffice_core::ids::{BookingId, InventoryKind, is_slug};
+use boxoffice_core::ids::{BookingId, InventoryKind, inventory_name, is_slug};
 use boxoffice_engine::{Engine, InventoryNumber};
 use uuid::Uuid;
 
@@ -22,33 +22,6 @@ pub(crate) fn booking_not_found() -> Problem {
     Problem::not_found("BOOKING_NOT_FOUND", "There is no such booking.")
 }
 
-/// The word for a kind in names of inventories: `event:gala`.
-pub(crate) fn kind_word(kind: InventoryKind) -> &'static str {
-    match kind {
-        InventoryKind::Event => "event",
-        InventoryKind::Schedule => "schedule",
-        InventoryKind::Shop => "shop",
-    }
-}
-
-/// An inventory's name in the store: `default/event:gala`.
-pub(crate) fn inventory_name(tenant: &str, kind: InventoryKind, id: &str) -> String {
-    format!("{tenant}/{}:{id}", kind_word(kind))
-}
-
-/// Tenant, kind and id of an inventory's name.
-pub(crate) fn parts_of(name: &str) -> Option<(&str, InventoryKind, &str)> {
-    let (tenant, rest) = name.split_once('/')?;
-    let (kind, id) = rest.split_once(':')?;
-    let kind = match kind {
-        "event" => InventoryKind::Event,
-        "schedule" => InventoryKind::Schedule,
-        "shop" => InventoryKind::Shop,
-        _ => return None,
-    };
-    Some((tenant, kind, id))
-}
-
 /// The number of a tenant's inventory.
 pub(crate) async fn find_inventory(
     engine: &Engine,
@@ -67,7 +40,7 @@ pub(crate) fn inventory_not_found(kind: InventoryKind, id: &str) -> Problem {
         InventoryKind::Schedule => "SCHEDULE_NOT_FOUND",
         InventoryKind::Shop => "SHOP_NOT_FOUND",
     };
-    Problem::not_found(code, format!("There is no {} {id:?}.", kind_word(kind)))
+    Problem::not_found(code, format!("There is no {} {id:?}.", kind.word()))
 }
 
 /// Lower case, no lookalikes, so that it can be read out.

@@ -3,7 +3,7 @@
 use boxoffice_core::booking::{Booking, Status, Units};
 use boxoffice_core::change::{BoxProperties, Change};
 use boxoffice_core::event::EventPlan;
-use boxoffice_core::ids::{Actor, BookingId};
+use boxoffice_core::ids::Actor;
 use boxoffice_core::money::PriceStep;
 use boxoffice_core::rules::Terms;
 use boxoffice_core::schedule::{Pattern, Slot, Ticket};
@@ -39,40 +39,6 @@ pub(crate) fn headed(changes: &[Change]) -> impl Iterator<Item = (Heading, &Chan
         }
         Some((heading, change))
     })
-}
-
-/// The booking that a change is about.
-pub(crate) fn booking_of(change: &Change) -> Option<BookingId> {
-    match change {
-        Change::Booked(booking) => Some(booking.id),
-        Change::Confirmed { booking, .. }
-        | Change::Revived { booking, .. }
-        | Change::Extended { booking, .. }
-        | Change::Cancelled { booking, .. }
-        | Change::Moved { booking, .. }
-        | Change::Redeemed { booking }
-        | Change::Expired { booking } => Some(*booking),
-        Change::Act { .. }
-        | Change::EventCreated(_)
-        | Change::ScheduleCreated(_)
-        | Change::ShopCreated(_)
-        | Change::TermsPatched(_)
-        | Change::PricesPatched { .. }
-        | Change::SeatsBlocked(_)
-        | Change::SeatsUnblocked(_)
-        | Change::PatternPatched(_)
-        | Change::SlotsAdded(_)
-        | Change::SlotsRemoved(_)
-        | Change::SlotPatched { .. }
-        | Change::RolledThrough(_)
-        | Change::BoxAdded(_)
-        | Change::BoxPatched(_)
-        | Change::TicketsImported(_)
-        | Change::ContactKept { .. }
-        | Change::ContactForgotten { .. }
-        | Change::Remembered { .. }
-        | Change::KeysForgotten { .. } => None,
-    }
 }
 
 /// A change's name and what there is to say about it. `stock` names seats, areas and boxes; contacts are never shown.
@@ -353,7 +319,7 @@ mod tests {
             Change::KeysForgotten { through: Timestamp(0) },
         ];
         let rows: Vec<(Heading, bool)> =
-            headed(&changes).map(|(heading, change)| (heading, booking_of(change).is_some())).collect();
+            headed(&changes).map(|(heading, change)| (heading, change.booking().is_some())).collect();
         let by_itself = Heading { at: Timestamp(1), by: None };
         let by_five = Heading { at: Timestamp(2), by: Some(Actor(5)) };
         assert_eq!(rows, [(by_itself, true), (by_five, true), (by_five, false)]);

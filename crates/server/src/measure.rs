@@ -7,6 +7,7 @@ use std::time::Duration;
 use axum::http::{Method, StatusCode};
 use boxoffice_cluster::kafka::measure as kafka;
 use boxoffice_cluster::redis::{BEHIND, DRIFT};
+use boxoffice_core::ids::parts_of_name;
 use boxoffice_core::seats::Counts;
 use boxoffice_engine::measure::{BATCH_COMMANDS, COMMIT_SECONDS, FENCED_BATCHES};
 use boxoffice_engine::view::{KindView, StockView};
@@ -16,7 +17,6 @@ use metrics::{
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
 use crate::app::App;
-use crate::ids::parts_of;
 
 /// From half a millisecond to ten seconds.
 const SECONDS: [f64; 14] =
@@ -74,7 +74,7 @@ impl Measures {
         gauge!(IN_MEMORY).set(views.len() as f64);
         gauge!(LIVE_HOLDS).set(views.iter().map(|(_, stock)| stock.live_holds).sum::<usize>() as f64);
         for (listed, stock) in views {
-            let Some((tenant, _, _)) = parts_of(&listed.name) else { continue };
+            let Some((tenant, _, _)) = parts_of_name(&listed.name) else { continue };
             set_units(tenant, &listed.name[tenant.len() + 1..], counts_of(&stock));
         }
         self.handle.run_upkeep();

@@ -168,41 +168,11 @@ impl Claimed {
 pub(super) fn wanted<'a>(changes: impl Iterator<Item = &'a Change>) -> BTreeSet<BookingId> {
     let (mut wanted, mut made) = (BTreeSet::new(), BTreeSet::new());
     for change in changes {
-        match change {
-            Change::Booked(booking) => {
-                made.insert(booking.id);
-            }
-            Change::Confirmed { booking, .. }
-            | Change::Revived { booking, .. }
-            | Change::Extended { booking, .. }
-            | Change::Cancelled { booking, .. }
-            | Change::Moved { booking, .. }
-            | Change::Redeemed { booking }
-            | Change::Expired { booking } => {
-                if !made.contains(booking) {
-                    wanted.insert(*booking);
-                }
-            }
-            Change::Act { .. }
-            | Change::EventCreated(_)
-            | Change::ScheduleCreated(_)
-            | Change::ShopCreated(_)
-            | Change::TermsPatched(_)
-            | Change::PricesPatched { .. }
-            | Change::SeatsBlocked(_)
-            | Change::SeatsUnblocked(_)
-            | Change::PatternPatched(_)
-            | Change::SlotsAdded(_)
-            | Change::SlotsRemoved(_)
-            | Change::SlotPatched { .. }
-            | Change::RolledThrough(_)
-            | Change::BoxAdded(_)
-            | Change::BoxPatched(_)
-            | Change::TicketsImported(_)
-            | Change::ContactKept { .. }
-            | Change::ContactForgotten { .. }
-            | Change::Remembered { .. }
-            | Change::KeysForgotten { .. } => {}
+        let Some(booking) = change.booking() else { continue };
+        if matches!(change, Change::Booked(_)) {
+            made.insert(booking);
+        } else if !made.contains(&booking) {
+            wanted.insert(booking);
         }
     }
     wanted

@@ -7,8 +7,6 @@
 use std::time::Duration;
 
 use boxoffice_core::booking::{Booking, Status, Units};
-use boxoffice_core::change::Change;
-use boxoffice_core::ids::BookingId;
 use boxoffice_engine::view::{KindView, StockView};
 use serde_json::{Map, json};
 
@@ -70,38 +68,4 @@ pub(super) fn fields(name: &str, booking: &Booking, stock: &StockView) -> Vec<(&
         }
     }
     fields
-}
-
-/// The booking that a change is about.
-pub(super) fn changed_by(change: &Change) -> Option<BookingId> {
-    match change {
-        Change::Booked(booking) => Some(booking.id),
-        Change::Confirmed { booking, .. }
-        | Change::Revived { booking, .. }
-        | Change::Extended { booking, .. }
-        | Change::Cancelled { booking, .. }
-        | Change::Moved { booking, .. }
-        | Change::Redeemed { booking }
-        | Change::Expired { booking } => Some(*booking),
-        Change::Act { .. }
-        | Change::EventCreated(_)
-        | Change::ScheduleCreated(_)
-        | Change::ShopCreated(_)
-        | Change::TermsPatched(_)
-        | Change::PricesPatched { .. }
-        | Change::SeatsBlocked(_)
-        | Change::SeatsUnblocked(_)
-        | Change::PatternPatched(_)
-        | Change::SlotsAdded(_)
-        | Change::SlotsRemoved(_)
-        | Change::SlotPatched { .. }
-        | Change::RolledThrough(_)
-        | Change::BoxAdded(_)
-        | Change::BoxPatched(_)
-        | Change::TicketsImported(_)
-        | Change::ContactKept { .. }
-        | Change::ContactForgotten { .. }
-        | Change::Remembered { .. }
-        | Change::KeysForgotten { .. } => None,
-    }
 }

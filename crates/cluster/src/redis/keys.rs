@@ -1,6 +1,6 @@
 //! Under which keys the mirror shows what.
 
-use boxoffice_core::ids::{BookingId, InventoryKind};
+use boxoffice_core::ids::{BookingId, InventoryKind, parts_of_name};
 
 /// Whose events are called by their id alone.
 const DEFAULT_TENANT: &str = "default";
@@ -17,26 +17,19 @@ impl Keys {
     /// The keys of an inventory, from the name that the engine knows it by; `None` for what this program did not name. A cluster
     /// wants all of them in one place: then the id stands in braces, which is what a cluster goes by.
     pub(super) fn of(name: &str, is_cluster: bool) -> Option<Keys> {
-        let (tenant, rest) = name.split_once('/')?;
-        let (kind, id) = rest.split_once(':')?;
-        let kind = match kind {
-            "event" => InventoryKind::Event,
-            "schedule" => InventoryKind::Schedule,
-            "shop" => InventoryKind::Shop,
-            _ => return None,
-        };
+        let (tenant, kind, id) = parts_of_name(name)?;
         let id = if tenant == DEFAULT_TENANT { id.to_owned() } else { format!("{tenant}/{id}") };
         Some(Keys { kind, id: if is_cluster { format!("{{{id}}}") } else { id } })
     }
 
     /// The sequence that everything else is as of.
     pub(super) fn sequence(&self) -> String {
-        format!("{}_sequence:{}", self.kind(), self.id)
+        format!("{}_sequence:{}", self.kind.word(), self.id)
     }
 
     /// A JSON text: totals, and the sections of an event.
     pub(super) fn state(&self) -> String {
-        format!("{}_state:{}", self.kind(), self.id)
+        format!("{}_state:{}", self.kind.word(), self.id)
     }
 
     /// Two bits a seat.
@@ -67,14 +60,6 @@ impl Keys {
             InventoryKind::Shop => "boxes",
         };
         format!("{pools}:{}", self.id)
-    }
-
-    fn kind(&self) -> &'static str {
-        match self.kind {
-            InventoryKind::Event => "event",
-            InventoryKind::Schedule => "schedule",
-            InventoryKind::Shop => "shop",
-        }
     }
 }
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use boxoffice_core::booking::Booking;
+use boxoffice_core::change::Change;
 use boxoffice_core::ids::BookingId;
 use boxoffice_engine::store::Store;
 use boxoffice_engine::view::{KindView, StockView};
@@ -18,7 +19,6 @@ use redis::RedisResult;
 use tokio::sync::oneshot;
 use tokio::time::MissedTickBehavior;
 
-use super::bookings::changed_by;
 use super::check::{self, Look};
 use super::instance::Instance;
 use super::keys::Keys;
@@ -178,7 +178,7 @@ impl Keeper {
         let mut batches = self.engine.subscribe(number, after).await.ok()?;
         let mut ids: BTreeSet<BookingId> = BTreeSet::new();
         for _ in after..through {
-            ids.extend(batches.next().await.ok()?.changes.iter().filter_map(changed_by));
+            ids.extend(batches.next().await.ok()?.changes.iter().filter_map(Change::booking));
         }
         self.engine.bookings_by_id(number, &ids.into_iter().collect::<Vec<_>>()).await.ok()
     }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use boxoffice_core::booking::{Booking, Units};
-use boxoffice_core::ids::InventoryKind;
+use boxoffice_core::ids::{InventoryKind, parts_of_name};
 use boxoffice_core::inventory::Inventory;
 use boxoffice_core::seats::Counts;
 use boxoffice_core::time::Timestamp;
@@ -19,7 +19,7 @@ use super::console::{Failure, counting};
 use super::store::Data;
 use crate::answer::address;
 use crate::contacts::{self, Contact};
-use crate::ids::{kind_word, parts_of, uuid};
+use crate::ids::uuid;
 use crate::routes::bookings::{Life, area_name, box_id};
 use crate::time::Moment;
 
@@ -91,7 +91,7 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
     bar.set_length(heads.len() as u64);
     for head in &heads {
         bar.inc(1);
-        let Some((tenant, kind, id)) = parts_of(&head.name) else { continue };
+        let Some((tenant, kind, id)) = parts_of_name(&head.name) else { continue };
         if options.tenant.as_ref().is_some_and(|wanted| wanted != tenant) {
             continue;
         }
@@ -153,7 +153,7 @@ fn write_booking(
     table.write_record([
         uuid(booking.id).to_string(),
         of.tenant.to_owned(),
-        kind_word(of.kind).to_owned(),
+        of.kind.word().to_owned(),
         of.id.to_owned(),
         booking.customer.to_string(),
         status.as_str().unwrap_or_default().to_owned(),
@@ -215,7 +215,7 @@ fn write_utilization(table: &mut Writer<Box<dyn Write>>, of: &Of<'_>) -> Result<
         let rate = if capacity == 0 { 0.0 } else { f64::from(held + sold) * 100.0 / f64::from(capacity) };
         table.write_record([
             of.tenant.to_owned(),
-            kind_word(of.kind).to_owned(),
+            of.kind.word().to_owned(),
             of.id.to_owned(),
             part,
             capacity.to_string(),

@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 use crate::app::App;
 use crate::caller::{RunsSales, find_booking};
 use crate::ids::booking_id;
-use crate::journal::{booking_of, described, headed, unreadable};
+use crate::journal::{described, headed, unreadable};
 use crate::keys::Role;
 use crate::outer::json;
 use crate::problem::Problem;
@@ -104,7 +104,7 @@ async fn deeds(app: &App, number: InventoryNumber, booking: &Booking) -> Result<
     for sequence in 1..=stock.sequence {
         let batch = subscription.next().await.map_err(unreadable)?;
         for (heading, change) in headed(&batch.changes) {
-            if booking_of(change) != Some(booking.id) {
+            if change.booking() != Some(booking.id) {
                 continue;
             }
             let (action, details) = described(change, &stock);

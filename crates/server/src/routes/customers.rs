@@ -6,11 +6,11 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use boxoffice_core::command::{Action, Command};
 use boxoffice_core::commands::ForgetContact;
+use boxoffice_core::ids::parts_of_name;
 use boxoffice_core::limits::CUSTOMER_CHARACTERS_MAX;
 
 use crate::app::App;
 use crate::caller::RunsSales;
-use crate::ids::parts_of;
 use crate::path::Path;
 use crate::problem::Problem;
 
@@ -41,7 +41,8 @@ pub(crate) async fn forget_contact(
     }
     app.contacts.erase(&caller.tenant, &customer).await?;
     let own = app.engine.inventories().into_iter();
-    let own = own.filter(|one| parts_of(&one.name).is_some_and(|(tenant, ..)| tenant == &*caller.tenant));
+    let own =
+        own.filter(|one| parts_of_name(&one.name).is_some_and(|(tenant, ..)| tenant == &*caller.tenant));
     let customer: Arc<str> = customer.into();
     let commands = own.map(|one| {
         let action = Action::ForgetContact(ForgetContact { customer: Arc::clone(&customer) });

@@ -98,14 +98,8 @@ pub(crate) async fn journal(
 
 fn inventory(text: &str) -> Result<(InventoryKind, &str), Problem> {
     let wrong = || Problem::invalid("/inventory", "must be like event:gala, schedule:museum or shop:bakery");
-    let (kind, id) = text.split_once(':').ok_or_else(wrong)?;
-    match kind {
-        _ if id.is_empty() => Err(wrong()),
-        "event" => Ok((InventoryKind::Event, id)),
-        "schedule" => Ok((InventoryKind::Schedule, id)),
-        "shop" => Ok((InventoryKind::Shop, id)),
-        _ => Err(wrong()),
-    }
+    let (kind, id) = text.split_once(':').filter(|(_, id)| !id.is_empty()).ok_or_else(wrong)?;
+    Ok((InventoryKind::of_word(kind).ok_or_else(wrong)?, id))
 }
 
 async fn read(app: &App, number: InventoryNumber, after: u64, limit: usize) -> Result<JournalPage, Problem> {

@@ -16,7 +16,7 @@ pub(crate) mod webhooks;
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use boxoffice_core::ids::InventoryKind;
+use boxoffice_core::ids::{InventoryKind, parts_of_name};
 use boxoffice_core::limits::SLUG_CHARACTERS_MAX;
 use boxoffice_engine::InventoryNumber;
 use boxoffice_engine::view::StockView;
@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::idempotency::IdempotencyKey;
-use crate::ids::{MADE_ID_CHARACTERS, kind_word, parts_of, readable};
+use crate::ids::{MADE_ID_CHARACTERS, readable};
 use crate::page;
 use crate::problem::Problem;
 
@@ -57,7 +57,7 @@ pub(crate) fn new_id(
             Err(Problem::invalid("/id", message))
         }
         Some(id) => Ok(id.clone()),
-        None => Ok(readable(&seed(app, caller, kind_word(kind), key), MADE_ID_CHARACTERS)),
+        None => Ok(readable(&seed(app, caller, kind.word(), key), MADE_ID_CHARACTERS)),
     }
 }
 
@@ -104,8 +104,9 @@ pub(crate) async fn inventories(
         Some(cursor) => Some(InventoryNumber(page::read_cursor(cursor)?)),
         None => None,
     };
-    let of_kind =
-        |name: &str| parts_of(name).is_some_and(|(tenant, of, _)| tenant == &*caller.tenant && of == kind);
+    let of_kind = |name: &str| {
+        parts_of_name(name).is_some_and(|(tenant, of, _)| tenant == &*caller.tenant && of == kind)
+    };
     let mut listed = app.engine.inventories();
     listed.retain(|one| after.is_none_or(|after| one.number > after) && of_kind(&one.name));
     let more = listed.len() > limit;

@@ -13,7 +13,7 @@ use boxoffice_engine::{Batch, Engine, InventoryNumber, SubmitError, Subscription
 use serde::{Deserialize, Serialize};
 
 use super::Topic;
-use crate::journal::{Heading, booking_of, headed};
+use crate::journal::{Heading, headed};
 use crate::routes::bookings::{AsOf, BookingBody, box_id, kind_of};
 use crate::time::Moment;
 
@@ -152,7 +152,7 @@ impl<'a> Reader<'a> {
         topics: &'a [Topic],
     ) -> Reader<'a> {
         let mut to_come = HashMap::new();
-        for id in batches.iter().flat_map(|batch| batch.changes.iter()).filter_map(booking_of) {
+        for id in batches.iter().flat_map(|batch| batch.changes.iter()).filter_map(Change::booking) {
             *to_come.entry(id).or_default() += 1;
         }
         let (cursor, news, seen) = (Cursor::default(), Vec::new(), HashMap::new());
@@ -164,7 +164,7 @@ impl<'a> Reader<'a> {
             let first = self.times.map_or(heading.at, |(first, _)| first);
             self.times = Some((first, heading.at));
             self.note_taken(change);
-            let Some(id) = booking_of(change) else { continue };
+            let Some(id) = change.booking() else { continue };
             let topic = topic_of(change).filter(|topic| self.topics.contains(topic));
             let Some(booking) = self.booking(id, heading, change, topic.is_some()).await? else { continue };
             if let Some(topic) = topic {

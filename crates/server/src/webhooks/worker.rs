@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use boxoffice_core::ids::parts_of_name;
 use boxoffice_core::time::Timestamp;
 use boxoffice_engine::store::StoreError;
 use boxoffice_engine::{Engine, InventoryNumber, Standing};
@@ -17,7 +18,7 @@ use super::delivery::{self, Delivery, DeliveryState, Place, Verdict, document_na
 use super::news::{self, Cursor, News, ReadError};
 use super::send::{Message, Sender};
 use super::{Made, Webhook, Webhooks, damaged, read_webhooks, signature};
-use crate::ids::{parts_of, readable};
+use crate::ids::readable;
 use crate::problem::Problem;
 
 /// How often journals are looked at, and what is due is begun.
@@ -188,7 +189,7 @@ impl Worker {
         let standings = self.standings(all).await?;
         let mut documents = Vec::new();
         for standing in &standings {
-            let Some((tenant, ..)) = parts_of(&standing.name) else { continue };
+            let Some((tenant, ..)) = parts_of_name(&standing.name) else { continue };
             for webhook in webhooks.iter().filter(|webhook| *webhook.tenant == *tenant) {
                 self.follow_one(webhook, standing, &mut documents).await;
             }
@@ -379,7 +380,7 @@ impl Worker {
         let standings = blocking(move || engine.standings()).await?;
         let mut endpoint = Endpoint::default();
         for standing in standings {
-            if parts_of(&standing.name).is_some_and(|(tenant, ..)| tenant == &*webhook.tenant) {
+            if parts_of_name(&standing.name).is_some_and(|(tenant, ..)| tenant == &*webhook.tenant) {
                 endpoint.cursors.insert(standing.number.0, Cursor::at(standing.sequence));
                 endpoint.moved.insert(standing.number.0);
             }

@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use boxoffice_core::booking::{Booking, Status};
-use boxoffice_core::ids::InventoryKind;
+use boxoffice_core::ids::{InventoryKind, parts_of_name};
 use boxoffice_core::time::Timestamp;
 use boxoffice_engine::InventoryNumber;
 use serde::Deserialize;
@@ -14,7 +14,7 @@ use serde::Deserialize;
 use super::{AsOf, BookingBody, BookingStatus, kind_of};
 use crate::app::App;
 use crate::caller::Caller;
-use crate::ids::{find_inventory, parts_of};
+use crate::ids::find_inventory;
 use crate::outer::json;
 use crate::page::{self, Page};
 use crate::problem::Problem;
@@ -171,8 +171,8 @@ async fn inventories(app: &App, caller: &Caller, wanted: &Wanted) -> Result<Vec<
         (Some((kind, id)), None) => Ok(vec![find_inventory(&app.engine, &caller.tenant, kind, id).await?]),
         (None, _) => {
             let all = app.engine.inventories().into_iter();
-            let own =
-                all.filter(|one| parts_of(&one.name).is_some_and(|(tenant, ..)| tenant == &*caller.tenant));
+            let own = all
+                .filter(|one| parts_of_name(&one.name).is_some_and(|(tenant, ..)| tenant == &*caller.tenant));
             Ok(own.map(|one| one.number).collect())
         }
     }

@@ -7,6 +7,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use boxoffice_core::command::Action;
 use boxoffice_core::commands::CreateShop;
+use boxoffice_core::ids::inventory_name;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -15,7 +16,6 @@ use super::{KIND, changed};
 use crate::app::App;
 use crate::caller::Admin;
 use crate::idempotency::IdempotencyKey;
-use crate::ids::inventory_name;
 use crate::input::Input;
 use crate::problem::Problem;
 use crate::routes::new_id;
