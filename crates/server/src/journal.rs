@@ -306,6 +306,8 @@ pub(crate) fn unreadable(error: SubscriptionError) -> Problem {
 
 #[cfg(test)]
 mod tests {
+    use boxoffice_core::ids::BookingId;
+
     use super::*;
 
     #[test]
