@@ -1,8 +1,11 @@
-//! The random commands of the core's model test, sent to two nodes that share a real PostgreSQL: whatever the core answers to one that has
-//! everything to itself, they must answer, too.
+//! The random commands of the core's model test, sent to two nodes that share real servers: whatever the core answers to one that has
+//! everything to itself, they must answer, too. Once step by step on PostgreSQL, once as they run with Redis beside it, and once
+//! with Kafka before it.
 //!
 //! `BOXOFFICE_SEED` repeats a run; `BOXOFFICE_CLUSTER_MODEL_COMMANDS` says how many commands to send in all.
 
+#[path = "../postgres/beside.rs"]
+mod beside;
 #[path = "../../../core/tests/model/compare.rs"]
 mod compare;
 #[path = "../../../core/tests/model/creation.rs"]
@@ -18,36 +21,76 @@ mod naive;
 mod nodes;
 #[path = "../../../core/tests/model/ops.rs"]
 mod ops;
+mod running;
 #[path = "../../../core/tests/model/search.rs"]
 mod search;
 #[path = "../../../core/tests/model/translate.rs"]
 mod translate;
 
+use std::cell::Cell;
+use std::sync::Arc;
+
+use boxoffice_engine::store::Store;
 use boxoffice_engine::verify::verify;
 
 use database::Database;
 use drive::Tally;
 use nodes::Nodes;
 use ops::{Pause, Scenario, StockSetup};
+use running::House;
 
 /// Each is a transaction or two.
-const COMMANDS_DEFAULT: u64 = 4_000;
+const STEPPED_COMMANDS_DEFAULT: u64 = 4_000;
+/// Threads, Redis and Kafka have to wake each other for each.
+const RUNNING_COMMANDS_DEFAULT: u64 = 2_000;
 
 #[test]
 fn two_nodes_on_one_database_answer_what_the_core_answers() {
-    let commands = search::number_from("BOXOFFICE_CLUSTER_MODEL_COMMANDS").unwrap_or(COMMANDS_DEFAULT);
     let database = Database::start();
-    let run = |scenario: &Scenario, tally: &mut Tally, told: bool| {
+    same_answers(STEPPED_COMMANDS_DEFAULT, &|scenario, tally, told| {
+        let mut nodes = Nodes::on_nothing(&database);
+        drive::run(scenario, tally, told, &mut |now, command, applied| nodes.answer(now, command, applied))?;
+        Ok(Arc::clone(&nodes.store))
+    });
+}
+
+#[test]
+fn two_nodes_with_redis_beside_them_answer_what_the_core_answers() {
+    running_nodes_give_the_same_answers(&House::with_redis());
+}
+
+#[test]
+fn two_nodes_behind_kafka_answer_what_the_core_answers() {
+    running_nodes_give_the_same_answers(&House::with_kafka());
+}
+
+fn running_nodes_give_the_same_answers(house: &House) {
+    let scenarios = Cell::new(0);
+    same_answers(RUNNING_COMMANDS_DEFAULT, &|scenario, tally, told| {
+        scenarios.set(scenarios.get() + 1);
+        let mut nodes = house.nodes(scenarios.get());
+        let answered = drive::run(scenario, tally, told, &mut |now, command, applied| {
+            nodes.answer(now, command, applied)
+        });
+        let store = nodes.end();
+        answered.map(|()| store)
+    });
+}
+
+/// Runs scenarios, and verifies the store after each.
+fn same_answers(
+    commands_default: u64,
+    run: &dyn Fn(&Scenario, &mut Tally, bool) -> Result<Arc<dyn Store>, String>,
+) {
+    let commands = search::number_from("BOXOFFICE_CLUSTER_MODEL_COMMANDS").unwrap_or(commands_default);
+    let tally = search::search_and_report(commands, &|scenario, tally, told| {
         // An engine makes and forgets slots by itself when a day begins; here the core is not told to, so that they would disagree.
         if matches!(scenario.setup.stock, StockSetup::Schedule { .. }) {
             return Ok(());
         }
-        let mut nodes = Nodes::on_nothing(&database);
-        let scenario = without_steps_back(scenario);
-        drive::run(&scenario, tally, told, &mut |now, command, applied| nodes.answer(now, command, applied))?;
-        verify(&*nodes.store, |_, _| {}).map(drop).map_err(|error| error.to_string())
-    };
-    let tally = search::search_and_report(commands, &run);
+        let store = run(&without_steps_back(scenario), tally, told)?;
+        verify(&*store, |_, _| {}).map(drop).map_err(|error| error.to_string())
+    });
     for (what, count) in
         [("granted", tally.granted), ("replayed", tally.replayed), ("expired", tally.expired)]
     {

@@ -8,13 +8,14 @@ use boxoffice_core::outcome::Applied;
 use boxoffice_core::time::Timestamp;
 use boxoffice_engine::stepped::{Step, SteppedEngine};
 use boxoffice_engine::store::Store;
-use boxoffice_engine::{Clock, Settings};
+use boxoffice_engine::{Answer, Clock, Settings};
 
 use crate::creation::START;
 use crate::database::Database;
 use crate::ensure;
 
-const NAME: &str = "default/event:model";
+/// What the inventory is called.
+pub(crate) const NAME: &str = "default/event:model";
 /// A command that is fenced waits for a turn, and is decided and committed again; after this time it has been forgotten.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(20);
 
@@ -31,13 +32,7 @@ impl Nodes {
     /// On a database that is emptied for them.
     pub(crate) fn on_nothing(database: &Database) -> Nodes {
         let store = database.shared_store();
-        database.rows(
-            "DO $$ DECLARE one text; BEGIN
-               FOR one IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'boxoffice_schema' LOOP
-                 EXECUTE format('TRUNCATE %I CASCADE', one);
-               END LOOP;
-             END $$",
-        );
+        empty(database);
         let clock = Clock::manual(START);
         let engine = || {
             let settings = Settings { shards: 1, ..Settings::default() };
@@ -55,8 +50,7 @@ impl Nodes {
     ) -> Result<(), String> {
         self.clock.set(now);
         self.sent += 1;
-        // Now one, now the other, and sometimes one of them several times.
-        let engine = &mut self.engines[(self.sent / 3 + self.sent / 5) % 2];
+        let engine = &mut self.engines[turn(self.sent)];
         if engine.number(NAME).is_none() {
             // As a node does by itself, some time later.
             engine.step(Step::Follow).map_err(|error| error.to_string())?;
@@ -75,12 +69,31 @@ impl Nodes {
                 }
                 continue;
             };
-            let answer = answer.map_err(|error| error.to_string())?;
-            ensure!(answer.outcome == expected.outcome, "a node answered {:?}", answer.outcome);
-            ensure!(answer.replayed == expected.replayed, "a node replayed: {}", answer.replayed);
-            ensure!(answer.decided_at == expected.decided_at, "a node decided at {:?}", answer.decided_at);
-            return Ok(());
+            return answers_alike(&answer.map_err(|error| error.to_string())?, expected);
         }
         Err("a node does not answer".to_owned())
     }
+}
+
+/// Takes everything out of a database but its tables.
+pub(crate) fn empty(database: &Database) {
+    database.rows(
+        "DO $$ DECLARE one text; BEGIN
+           FOR one IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'boxoffice_schema' LOOP
+             EXECUTE format('TRUNCATE %I CASCADE', one);
+           END LOOP;
+         END $$",
+    );
+}
+
+/// Which of two nodes is sent a command: now one, now the other, and sometimes one of them several times.
+pub(crate) fn turn(sent: usize) -> usize {
+    (sent / 3 + sent / 5) % 2
+}
+
+pub(crate) fn answers_alike(answer: &Answer, expected: &Applied) -> Result<(), String> {
+    ensure!(answer.outcome == expected.outcome, "a node answered {:?}", answer.outcome);
+    ensure!(answer.replayed == expected.replayed, "a node replayed: {}", answer.replayed);
+    ensure!(answer.decided_at == expected.decided_at, "a node decided at {:?}", answer.decided_at);
+    Ok(())
 }

@@ -23,7 +23,7 @@ pub(crate) fn instances(urls: &str) -> Instances {
 /// An engine and what runs beside it.
 pub(crate) struct Node {
     pub(crate) engine: Engine,
-    pub(crate) store: Arc<dyn Store>,
+    pub(crate) store: Arc<PostgresStore>,
     beside: Beside,
 }
 
@@ -31,12 +31,15 @@ impl Node {
     pub(crate) fn start(database: &Database, urls: &str, clock: &Clock) -> Node {
         let turns = instances(urls);
         let store = PostgresStore::migrate(&database.url()).unwrap().0;
-        let store: Arc<dyn Store> =
-            Arc::new(store.with_turns(|own| Box::new(RedlockTurns::new(&turns, own))));
+        let store = Arc::new(store.with_turns(|own| Box::new(RedlockTurns::new(&turns, own))));
         let settings = Settings { shards: 2, ..Settings::default() };
-        let engine = Engine::start(Arc::clone(&store), clock.clone(), &settings).unwrap();
-        let beside = Beside::start(&instances(urls), &engine, Arc::clone(&store));
+        let engine = Engine::start(Arc::clone(&store) as _, clock.clone(), &settings).unwrap();
+        let beside = Beside::start(&instances(urls), &engine, Arc::clone(&store) as _);
         Node { engine, store, beside }
+    }
+
+    pub(crate) fn store(&self) -> Arc<dyn Store> {
+        Arc::clone(&self.store) as _
     }
 
     pub(crate) async fn stop(self) {
@@ -68,11 +71,4 @@ pub(crate) async fn ask<T: FromRedisValue>(redis: &Redis, words: &[&str]) -> T {
         command.arg(word);
     }
     command.query_async(&mut connection).await.unwrap()
-}
-
-/// Writes a measured figure where the output of tests that pass is shown too.
-pub(crate) fn say(line: &str) {
-    use std::io::Write;
-    // Not the macro: its output is kept back.
-    std::io::stderr().write_all(format!("{line}\n").as_bytes()).unwrap();
 }

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use boxoffice_engine::{Clock, Engine, InventoryNumber};
 
-use crate::beside::{Node, redis_server, say};
+use crate::beside::{Node, redis_server};
 use crate::database::Database;
-use crate::scene::{HALL, eventually, hold, node, open_hall};
+use crate::scene::{HALL, eventually, hold, node, open_hall, say};
 
 /// How long after its answer each booking on one node is shown by a stream on the other: half of them take less, the slowest.
 async fn delays(

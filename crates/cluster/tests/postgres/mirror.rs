@@ -15,9 +15,9 @@ use boxoffice_services::Redis;
 use boxoffice_sim::random::Random;
 use boxoffice_sim::workload::{START, Workload};
 
-use crate::beside::{Node, ask, instances, mirror_shows_the_truth, redis_server, say};
+use crate::beside::{Node, ask, instances, mirror_shows_the_truth, redis_server};
 use crate::database::Database;
-use crate::scene::{HALL, cancel, confirm, eventually, hold, node, open_hall};
+use crate::scene::{HALL, cancel, confirm, eventually, hold, node, open_hall, say};
 
 /// Inventories of the workload as a server would name them.
 fn named(name: &str) -> String {
@@ -51,10 +51,10 @@ async fn the_mirror_shows_what_two_nodes_sell_of_every_kind() {
         let (name, command) = workload.next(clock.now(), |name| engine.number(&named(name)));
         engine.submit_to(&named(&name), command).await.unwrap();
         if step % 300 == 299 {
-            mirror_shows_the_truth(&urls, &nodes[0].store).await;
+            mirror_shows_the_truth(&urls, &nodes[0].store()).await;
         }
     }
-    let mirrored = mirror_shows_the_truth(&urls, &nodes[0].store).await;
+    let mirrored = mirror_shows_the_truth(&urls, &nodes[0].store()).await;
     assert!(mirrored.inventories == 5 && mirrored.bookings > 50, "{mirrored:?}");
 
     // What the tables say, the mirror says, key by key.
@@ -127,7 +127,7 @@ async fn what_somebody_changed_in_the_mirror_is_named_and_repaired() {
         let id = node.engine.new_booking_id(hall);
         node.engine.submit(hall, hold(id, customer)).await.unwrap();
     }
-    mirror_shows_the_truth(&urls, &node.store).await;
+    mirror_shows_the_truth(&urls, &node.store()).await;
     let spoil: [(&[&str], &str); 5] = [
         (&["BITFIELD", "seats_bf:hall:A-1", "SET", "u2", "0", "0"], "seats_bf:hall:A-1"),
         (&["SET", "seats_avail:hall:A-1", "21"], "seats_avail:hall:A-1"),
@@ -139,10 +139,10 @@ async fn what_somebody_changed_in_the_mirror_is_named_and_repaired() {
     for (command, key) in spoil {
         ask::<redis::Value>(&redis, command).await;
         // The server finds it by itself, too: sometimes before it is asked for here.
-        if let Err(difference) = check(instances.first(), &node.store, |_, _| {}).await {
+        if let Err(difference) = check(instances.first(), &node.store(), |_, _| {}).await {
             assert!(difference.to_string().contains(key), "{difference}");
         }
-        mirror_shows_the_truth(&urls, &node.store).await;
+        mirror_shows_the_truth(&urls, &node.store()).await;
     }
     node.stop().await;
     // With nobody there to repair it, a booking that is wrong is named, and rebuilding helps.
@@ -176,15 +176,15 @@ async fn redis_hangs_dies_and_comes_back_empty_and_nobody_waits_for_it() {
         slowest
     };
     sell(30).await;
-    mirror_shows_the_truth(&urls, &nodes[0].store).await;
+    mirror_shows_the_truth(&urls, &nodes[0].store()).await;
     redis.pause(true).unwrap();
     let hanging = sell(30).await;
     redis.pause(false).unwrap();
-    mirror_shows_the_truth(&urls, &nodes[0].store).await;
+    mirror_shows_the_truth(&urls, &nodes[0].store()).await;
     redis.kill();
     let dead = sell(30).await;
     redis.start_again().unwrap();
-    mirror_shows_the_truth(&urls, &nodes[0].store).await;
+    mirror_shows_the_truth(&urls, &nodes[0].store()).await;
     // Much less than anybody would wait for an answer from Redis.
     assert!(hanging.max(dead) < Duration::from_secs(2), "{hanging:?} {dead:?}");
     // Killed and started again in the middle.
@@ -195,7 +195,7 @@ async fn redis_hangs_dies_and_comes_back_empty_and_nobody_waits_for_it() {
             redis.start_again().unwrap();
         }
     });
-    mirror_shows_the_truth(&urls, &nodes[0].store).await;
+    mirror_shows_the_truth(&urls, &nodes[0].store()).await;
     for node in nodes {
         node.stop().await;
     }
@@ -214,11 +214,11 @@ async fn what_nobody_has_in_memory_and_what_is_of_another_history_is_written_too
         tokio::task::spawn_blocking(move || engine.close()).await.unwrap().unwrap();
     }
     let other = Node::start(&database, &urls, &Clock::system());
-    mirror_shows_the_truth(&urls, &other.store).await;
+    mirror_shows_the_truth(&urls, &other.store()).await;
     // A mirror of a database that was since put back to an earlier state.
     ask::<redis::Value>(&redis, &["SET", "event_sequence:hall", "1000"]).await;
     ask::<redis::Value>(&redis, &["SET", "seats_avail:hall:A-1", "0"]).await;
-    mirror_shows_the_truth(&urls, &other.store).await;
+    mirror_shows_the_truth(&urls, &other.store()).await;
     other.stop().await;
 }
 
@@ -283,7 +283,7 @@ async fn a_cluster_has_the_keys_of_an_inventory_in_one_place() {
         let id = node.engine.new_booking_id(hall);
         node.engine.submit(hall, hold(id, customer)).await.unwrap();
     }
-    mirror_shows_the_truth(&urls, &node.store).await;
+    mirror_shows_the_truth(&urls, &node.store()).await;
     assert_eq!(ask::<String>(&redis, &["GET", "seats_avail:{hall}:A-1"]).await, "19");
     node.stop().await;
 }
@@ -301,7 +301,7 @@ async fn sentinel_says_where_the_mirror_is() {
     let hall = open_hall(&node.engine, 3, 7).await;
     let id = node.engine.new_booking_id(hall);
     node.engine.submit(hall, hold(id, "ann")).await.unwrap();
-    mirror_shows_the_truth(&urls, &node.store).await;
+    mirror_shows_the_truth(&urls, &node.store()).await;
     assert_eq!(ask::<String>(&redis, &["GET", "seats_avail:hall:A-1"]).await, "20");
     node.stop().await;
 }

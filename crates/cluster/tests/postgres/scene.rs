@@ -97,3 +97,10 @@ pub(crate) async fn eventually<F: Future<Output = bool>>(what: &str, mut holds: 
         .await
         .unwrap_or_else(|_| panic!("{what}: not in time"));
 }
+
+/// Writes a measured figure where the output of tests that pass is shown too.
+pub(crate) fn say(line: &str) {
+    use std::io::Write;
+    // Not the macro: its output is kept back.
+    std::io::stderr().write_all(format!("{line}\n").as_bytes()).unwrap();
+}

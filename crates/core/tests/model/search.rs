@@ -59,11 +59,15 @@ fn search(seed: u64, commands: u64, tally: &RefCell<Tally>, run: Run<'_>) -> Res
     Ok(cases)
 }
 
-/// Leaves out every step that the failure can do without: proptest tries each only once.
+/// Leaves out every step that the failure can do without, as far as there is time: proptest tries each only once.
 fn without_idle_steps(mut scenario: Scenario, run: Run<'_>) -> Scenario {
+    let started = Instant::now();
     loop {
         let steps = scenario.steps.len();
         for at in (0..steps).rev() {
+            if started.elapsed() > SHRINK_TIME_MAX {
+                return scenario;
+            }
             let mut shorter = scenario.clone();
             shorter.steps.remove(at);
             if failure(&shorter, run, false).is_some() {
