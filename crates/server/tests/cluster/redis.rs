@@ -5,7 +5,7 @@ use std::time::Duration;
 use boxoffice_services::{Postgres, Redis};
 
 use crate::nodes::{Nodes, run, within_deadline};
-use crate::sale::{DATABASE, Sale, bookings};
+use crate::sale::{DATABASE, Sale};
 use crate::scenes::database;
 
 /// Longer than a lock lasts.
@@ -32,7 +32,7 @@ fn check_mirror(database: &Postgres, redis_urls: &str) {
 fn all_redis_servers_are_killed_and_come_back_empty() {
     let (database, (mut redis, urls)) = (database(), three_redis());
     let nodes = three_nodes(&database, &urls);
-    let sale = Sale::open(&nodes, bookings(2_000));
+    let sale = Sale::open(&nodes);
     sale.run(|sale| {
         sale.reach(25);
         redis.iter_mut().for_each(Redis::kill);
@@ -47,7 +47,7 @@ fn all_redis_servers_are_killed_and_come_back_empty() {
 fn one_node_hangs_in_its_turn_and_one_is_killed_before_it_has_written_to_the_mirror() {
     let (mut database, (_redis, urls)) = (database(), three_redis());
     let nodes = three_nodes(&database, &urls);
-    let sale = Sale::open(&nodes, bookings(2_000));
+    let sale = Sale::open(&nodes);
     sale.run(|sale| {
         sale.reach(20);
         nodes.signal(1, "-STOP");

@@ -23,10 +23,12 @@ const COLS: usize = 100;
 /// Of so many bookings that are granted, one is cancelled.
 const CANCELLED_ONE_IN: usize = 10;
 
-/// How many bookings a scene tries: as many as the environment says, or so many.
-pub(crate) fn bookings(usual: usize) -> usize {
+/// How many bookings a scene tries, unless the environment says otherwise.
+const BOOKINGS_DEFAULT: usize = 20_000;
+
+fn bookings() -> usize {
     let asked = std::env::var("BOXOFFICE_CLUSTER_BOOKINGS").ok();
-    asked.map_or(usual, |asked| asked.parse().expect("BOXOFFICE_CLUSTER_BOOKINGS is a number"))
+    asked.map_or(BOOKINGS_DEFAULT, |asked| asked.parse().expect("BOXOFFICE_CLUSTER_BOOKINGS is a number"))
 }
 
 /// One hall, sold by all nodes.
@@ -61,7 +63,8 @@ impl Told {
 
 impl<'a> Sale<'a> {
     /// Opens a hall that is a little too small for all who will come.
-    pub(crate) fn open(nodes: &'a Nodes, attempts: usize) -> Sale<'a> {
+    pub(crate) fn open(nodes: &'a Nodes) -> Sale<'a> {
+        let attempts = bookings();
         let rows = (attempts * 17 / 20).div_ceil(COLS);
         let subsections = json!([{ "number": 1, "rows": rows, "cols": COLS }]);
         let sections = json!([{ "name": "A", "price": 100, "subsections": subsections }]);

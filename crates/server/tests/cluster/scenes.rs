@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use boxoffice_services::{Postgres, Proxy};
 
 use crate::nodes::{Nodes, within_deadline};
-use crate::sale::{BATCHES, DATABASE, FENCED_BATCHES, Sale, booking, bookings};
+use crate::sale::{BATCHES, DATABASE, FENCED_BATCHES, Sale, booking};
 
 /// Longer than a turn, a session in a transaction or one that is silent may last.
 const LONGER_THAN_ALL_LIMITS: Duration = Duration::from_secs(7);
@@ -28,7 +28,7 @@ fn three(database: &Postgres, arguments: &[&str]) -> Nodes {
 fn three_nodes_sell_one_hall() {
     let database = database();
     let nodes = three(&database, &[]);
-    let sale = Sale::open(&nodes, bookings(20_000));
+    let sale = Sale::open(&nodes);
     sale.run(|_| {});
     // They take turns: nearly nothing is decided twice.
     let (batches, fenced) = (nodes.counted(BATCHES), nodes.counted(FENCED_BATCHES));
@@ -40,7 +40,7 @@ fn three_nodes_sell_one_hall() {
 fn a_node_is_killed_and_comes_back() {
     let database = database();
     let nodes = three(&database, &[]);
-    let sale = Sale::open(&nodes, bookings(2_000));
+    let sale = Sale::open(&nodes);
     sale.run(|sale| {
         sale.reach(25);
         nodes.kill(2);
@@ -54,7 +54,7 @@ fn a_node_is_killed_and_comes_back() {
 fn a_node_hangs_for_longer_than_all_limits_and_goes_on() {
     let database = database();
     let nodes = three(&database, &[]);
-    let sale = Sale::open(&nodes, bookings(2_000));
+    let sale = Sale::open(&nodes);
     sale.run(|sale| {
         sale.reach(25);
         nodes.signal(1, "-STOP");
@@ -68,7 +68,7 @@ fn a_node_hangs_for_longer_than_all_limits_and_goes_on() {
 fn the_database_restarts() {
     let mut database = database();
     let nodes = three(&database, &[]);
-    let sale = Sale::open(&nodes, bookings(2_000));
+    let sale = Sale::open(&nodes);
     sale.run(|sale| {
         sale.reach(25);
         // At once, without a checkpoint.
@@ -85,7 +85,7 @@ fn connections_are_cut_200_times_around_commit() {
     let database = database();
     let proxy = Proxy::start(&database.sockets()).unwrap();
     let nodes = Nodes::start(3, &["--database-url", &proxy.url(database.user(), DATABASE)]);
-    let sale = Sale::open(&nodes, bookings(8_000));
+    let sale = Sale::open(&nodes);
     sale.run(|sale| {
         proxy.cut(true);
         within_deadline(|| (proxy.cuts() >= CUTS || sale.is_over()).then_some(()));
@@ -103,7 +103,7 @@ fn the_database_is_away_for_longer_than_all_limits() {
     assert_eq!(founder.ask(0, "POST", "/v1/events", CLUB).status, 201);
     assert_eq!(founder.stop(0), Some(0));
     let nodes = three(&database, &[]);
-    let sale = Sale::open(&nodes, bookings(2_000));
+    let sale = Sale::open(&nodes);
     let is_ready = |node: usize| nodes.get(node, "/readyz").status == 200;
     let is_available = |node: usize, shown: &str| {
         nodes.get(node, "/metrics").body.contains(&format!("boxoffice_store_available {shown}"))
