@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::SLUG_CHARACTERS_MAX;
+use crate::limits::{CUSTOMER_CHARACTERS_MAX, SLUG_CHARACTERS_MAX};
 use crate::refusal::Refusal;
 
 /// A booking's UUID. Made outside, or chosen by the caller; any value is legal.
@@ -166,6 +166,11 @@ pub(crate) fn check_slug(slug: &str, pointer: &str) -> Result<(), Refusal> {
         pointer,
         "must be 1 to 63 lower-case letters, digits and dashes, not starting with a dash",
     ))
+}
+
+/// Whether a text can be a caller's reference for whoever books.
+pub fn is_customer(text: &str) -> bool {
+    check_text(text, CUSTOMER_CHARACTERS_MAX, "").is_ok()
 }
 
 /// Refuses text that is empty, too long or has control characters.

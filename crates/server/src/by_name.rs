@@ -25,7 +25,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for ByName<D> {
         _fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.0.deserialize_map(ByName(visitor))
+        self.0.deserialize_map(Record(visitor))
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -134,6 +134,21 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for ByName<A> {
     }
 }
 
+/// Takes an object for a record, and calls it by no name of ours.
+struct Record<V>(V);
+
+impl<'de, V: Visitor<'de>> Visitor<'de> for Record<V> {
+    type Value = V::Value;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<V::Value, A::Error> {
+        self.0.visit_map(ByName(fields))
+    }
+}
+
 /// Takes text for one word of a closed list.
 struct Word<V>(V);
 
@@ -196,9 +211,9 @@ mod tests {
     #[test]
     fn fields_are_not_read_by_place_and_words_are_text() {
         for (text, message) in [
-            ("[null,null]", "invalid type: sequence, expected struct Outer"),
-            (r#"{"inner":[1]}"#, "invalid type: sequence, expected struct Inner"),
-            (r#"{"list":[[1]]}"#, "invalid type: sequence, expected struct Inner"),
+            ("[null,null]", "invalid type: sequence, expected an object"),
+            (r#"{"inner":[1]}"#, "invalid type: sequence, expected an object"),
+            (r#"{"list":[[1]]}"#, "invalid type: sequence, expected an object"),
             (r#"{"word":{"open":null}}"#, "invalid type: map, expected a string"),
             (r#"{"word":"shut"}"#, "unknown variant `shut`, expected `open`"),
         ] {

@@ -28,6 +28,27 @@ pub(crate) struct Contact {
     pub(crate) phone: Option<String>,
 }
 
+impl Contact {
+    /// Refuses what cannot be a contact.
+    pub(crate) fn check(&self) -> Result<(), Problem> {
+        if let Some(email) = &self.email {
+            let well_formed =
+                email.split_once('@').is_some_and(|(name, host)| !name.is_empty() && !host.is_empty());
+            let plain = !email.chars().any(|letter| letter.is_control() || letter.is_whitespace());
+            if !well_formed || !plain || email.chars().count() > EMAIL_CHARACTERS_MAX {
+                return Err(Problem::invalid("/contact/email", "must be a mail address"));
+            }
+        }
+        if let Some(phone) = &self.phone {
+            let plain = phone.chars().all(|letter| letter.is_ascii_digit() || "+-() .".contains(letter));
+            if !plain || !PHONE_CHARACTERS.contains(&phone.len()) {
+                return Err(Problem::invalid("/contact/phone", "must be a telephone number"));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Keys that are kept in memory; the others are read again.
 const CACHED_KEYS_MAX: usize = 100_000;
 /// New keys that wait to be written; they share one commit.
@@ -68,7 +89,7 @@ impl Contacts {
         customer: &str,
         contact: &Contact,
     ) -> Result<Box<[u8]>, Problem> {
-        check(contact)?;
+        contact.check()?;
         let key = self.key(document(tenant, customer)).await?;
         let nonce: [u8; NONCE_BYTES] = rand::random();
         let plain = serde_json::to_vec(contact).expect("a contact is plain data");
@@ -211,24 +232,6 @@ fn cipher(key: &CustomerKey) -> ChaCha20Poly1305 {
     ChaCha20Poly1305::new(&Key::from(*key))
 }
 
-fn check(contact: &Contact) -> Result<(), Problem> {
-    if let Some(email) = &contact.email {
-        let well_formed =
-            email.split_once('@').is_some_and(|(name, host)| !name.is_empty() && !host.is_empty());
-        let plain = !email.chars().any(|letter| letter.is_control() || letter.is_whitespace());
-        if !well_formed || !plain || email.chars().count() > EMAIL_CHARACTERS_MAX {
-            return Err(Problem::invalid("/contact/email", "must be a mail address"));
-        }
-    }
-    if let Some(phone) = &contact.phone {
-        let plain = phone.chars().all(|letter| letter.is_ascii_digit() || "+-() .".contains(letter));
-        if !plain || !PHONE_CHARACTERS.contains(&phone.len()) {
-            return Err(Problem::invalid("/contact/phone", "must be a telephone number"));
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -249,8 +252,8 @@ mod tests {
 
     #[test]
     fn contacts_look_like_contacts() {
-        let email = |email: &str| check(&Contact { email: Some(email.to_owned()), phone: None }).is_ok();
-        let phone = |phone: &str| check(&Contact { email: None, phone: Some(phone.to_owned()) }).is_ok();
+        let email = |email: &str| Contact { email: Some(email.to_owned()), phone: None }.check().is_ok();
+        let phone = |phone: &str| Contact { email: None, phone: Some(phone.to_owned()) }.check().is_ok();
         assert!(email("a@example.com") && email("ä@例え.jp"));
         assert!(
             !email("a")

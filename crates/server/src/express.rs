@@ -268,7 +268,7 @@ fn read(input: &[u8]) -> Read<'_> {
 
 /// Headers that say how the connection or the body goes on, or that another kind of answer is wanted.
 fn is_not_for_this_lane(name: &str) -> bool {
-    ["transfer-encoding", "expect", "upgrade", "te", "trailer", "prefer"]
+    ["transfer-encoding", "expect", "upgrade", "te", "trailer", "prefer", "content-encoding"]
         .iter()
         .any(|known| name.eq_ignore_ascii_case(known))
 }
@@ -339,7 +339,7 @@ async fn understand(app: &App, address: SocketAddr, request: &Request<'_>) -> Re
     };
     let caller = Caller::identify(app, &Method::POST, &credentials, Some(address.ip()))?;
     let key = request.idempotency_key.map(IdempotencyKey::new).transpose()?.unwrap_or_default();
-    let wanted = parse(if request.body.is_empty() { b"{}" } else { request.body })?;
+    let wanted = parse(request.body)?;
     prepare(app, caller, key, wanted).await
 }
 

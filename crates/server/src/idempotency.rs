@@ -25,7 +25,11 @@ impl FromRequestParts<Arc<App>> for IdempotencyKey {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _app: &Arc<App>) -> Result<IdempotencyKey, Problem> {
-        let Some(value) = parts.headers.get("idempotency-key") else { return Ok(IdempotencyKey(None)) };
+        let mut values = parts.headers.get_all("idempotency-key").iter();
+        let Some(value) = values.next() else { return Ok(IdempotencyKey(None)) };
+        if values.next().is_some() {
+            return Err(Problem::invalid("", "Idempotency-Key must be sent once"));
+        }
         let text = value.to_str().map_err(|_| invalid())?;
         IdempotencyKey::new(text)
     }

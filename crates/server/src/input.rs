@@ -16,7 +16,7 @@ use crate::limits::{
 };
 use crate::problem::Problem;
 
-/// A body that was read and understood. An empty one counts as `{}`.
+/// A body that was read and understood.
 pub(crate) struct Input<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Input<T> {
@@ -26,7 +26,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Input<T> {
         let (parts, body) = request.into_parts();
         let mut bytes = Vec::new();
         read_body(&parts.headers, body, BODY_BYTES_MAX, &mut bytes).await?;
-        parse(if bytes.is_empty() { b"{}" } else { &bytes }).map(Input)
+        parse(&bytes).map(Input)
     }
 }
 
@@ -39,7 +39,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for LargeInput<T> {
     async fn from_request(request: Request, _state: &S) -> Result<LargeInput<T>, Problem> {
         let (parts, body) = request.into_parts();
         let bytes = read_large_body(&parts.headers, body).await?;
-        parse(if bytes.is_empty() { b"{}" } else { &bytes }).map(LargeInput)
+        parse(&bytes).map(LargeInput)
     }
 }
 
@@ -110,6 +110,10 @@ async fn read_body(
         let detail = "Send the body as application/json.";
         return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", detail));
     }
+    if headers.get_all(header::CONTENT_ENCODING).iter().any(|coding| coding != "identity") {
+        let detail = "Send the body as it is, without a Content-Encoding.";
+        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", detail));
+    }
     Ok(())
 }
 
@@ -138,8 +142,9 @@ pub(crate) fn is_json(kind: &str) -> bool {
     kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"))
 }
 
-/// Parses a body; what is wrong is told by its place.
+/// Parses a body; what is wrong is told by its place. An empty one counts as `{}`.
 pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Problem> {
+    let bytes = if bytes.is_empty() { b"{}" } else { bytes };
     check_nesting(bytes)?;
     read_all(bytes).map_err(|error| match error.classify() {
         serde_json::error::Category::Data => {

@@ -29,13 +29,42 @@ impl std::str::FromStr for Moment {
 
     fn from_str(text: &str) -> Result<Moment, &'static str> {
         const EXPECTED: &str = "must be a time like 2026-12-24T19:00:00Z";
-        // An annotated zone (`[Asia/Taipei]`) is not RFC 3339.
-        if text.contains('[') {
+        // What is read below knows more forms, and offsets of more than a day.
+        if !is_rfc_3339(text) {
             return Err(EXPECTED);
         }
         let time: jiff::Timestamp = text.parse().map_err(|_| EXPECTED)?;
         Ok(Moment(Timestamp(time.as_millisecond())))
     }
+}
+
+/// Whether a text has the form of RFC 3339; its numbers may still be out of range, except for the hours of the offset.
+fn is_rfc_3339(text: &str) -> bool {
+    let text = text.as_bytes();
+    let Some((moment, rest)) = text.split_at_checked(FORM.len()) else { return false };
+    let fraction = match rest.strip_prefix(b".") {
+        Some(digits) => 1 + digits.iter().take_while(|digit| digit.is_ascii_digit()).count(),
+        None => 0,
+    };
+    let offset = &rest[fraction..];
+    has_form(moment, FORM)
+        && fraction != 1
+        && match offset {
+            b"Z" | b"z" => true,
+            [b'+' | b'-', hours @ ..] => has_form(hours, b"00:00") && &hours[..2] < b"24".as_slice(),
+            _ => false,
+        }
+}
+
+const FORM: &[u8] = b"0000-00-00T00:00:00";
+
+/// Whether digits stand where the form has zeros, and its other characters where it has them.
+fn has_form(text: &[u8], form: &[u8]) -> bool {
+    let fits = |(letter, form): (&u8, &u8)| match form {
+        b'0' => letter.is_ascii_digit(),
+        other => letter.eq_ignore_ascii_case(other),
+    };
+    text.len() == form.len() && text.iter().zip(form).all(fits)
 }
 
 impl Serialize for Moment {
@@ -167,8 +196,25 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Moment>().unwrap().to_string(), written);
         }
-        for wrong in ["", "2025-12-01", "2025-12-01T09:00:00", "2025-12-01T09:00:00+08:00[Asia/Taipei]", "x"]
-        {
+        for wrong in [
+            "",
+            "x",
+            "2025-12-01",
+            "2025-12-01T09:00:00",
+            "2025-12-01T09:00:00+08:00[Asia/Taipei]",
+            "20251201T090000Z",
+            "2025-12-01T09:00Z",
+            "2025-12-01 09:00:00Z",
+            "+002025-12-01T09:00:00Z",
+            "2025-12-01T09:00:00,5Z",
+            "2025-12-01T09:00:00.Z",
+            "2025-12-01T09:00:00+01",
+            "2025-12-01T09:00:00+0100",
+            "2025-12-01T09:00:00+01:00:30",
+            "2025-12-01T09:00:00+24:00",
+            "2025-13-01T09:00:00Z",
+            "2025-12-01T09:00:00ZZ",
+        ] {
             assert!(wrong.parse::<Moment>().is_err(), "{wrong}");
         }
     }

@@ -71,17 +71,18 @@ fn running_nodes_give_the_same_answers(house: &House) {
         let mut nodes = house.nodes(scenarios.get());
         let answered = drive::run(scenario, tally, told, &mut |now, command, applied| {
             nodes.answer(now, command, applied)
-        });
+        })
+        .and_then(|()| nodes.check_mirror());
         let store = nodes.end();
         answered.map(|()| store)
     });
 }
 
+/// Has nodes do what the core does, and returns what they left.
+type RunNodes<'a> = &'a dyn Fn(&Scenario, &mut Tally, bool) -> Result<Arc<dyn Store>, String>;
+
 /// Runs scenarios, and verifies the store after each.
-fn same_answers(
-    commands_default: u64,
-    run: &dyn Fn(&Scenario, &mut Tally, bool) -> Result<Arc<dyn Store>, String>,
-) {
+fn same_answers(commands_default: u64, run: RunNodes<'_>) {
     let commands = search::number_from("BOXOFFICE_CLUSTER_MODEL_COMMANDS").unwrap_or(commands_default);
     let tally = search::search_and_report(commands, &|scenario, tally, told| {
         // An engine makes and forgets slots by itself when a day begins; here the core is not told to, so that they would disagree.

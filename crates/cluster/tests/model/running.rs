@@ -13,7 +13,7 @@ use boxoffice_engine::store::Store;
 use boxoffice_services::Redis;
 use tokio::runtime::Runtime;
 
-use crate::beside::{Node, ask, mirror_shows_the_truth, redis_server};
+use crate::beside::{Node, ask, await_mirror, redis_server};
 use crate::creation::START;
 use crate::database::Database;
 use crate::nodes::{NAME, answers_alike, empty, turn};
@@ -60,6 +60,7 @@ impl House {
     /// On a database, and a mirror, that are emptied for them; with topics that nobody had before them.
     pub(crate) fn nodes(&self, scenario: usize) -> Running<'_> {
         let _in_runtime = self.runtime.enter();
+        // Makes the tables, the first time.
         drop(self.database.store());
         empty(&self.database);
         for redis in &self.redis {
@@ -107,11 +108,16 @@ impl Running<'_> {
         answers_alike(&answer, expected)
     }
 
-    /// Waits until the mirror shows what the database has, and ends the nodes. Returns the store as they left it.
+    /// Waits until the mirror shows what the database has.
+    pub(crate) fn check_mirror(&self) -> Result<(), String> {
+        let (urls, store) = (self.house.urls(), self.nodes[0].store());
+        self.house.runtime.block_on(await_mirror(&urls, &store)).map(drop)
+    }
+
+    /// Ends the nodes. Returns the store as they left it.
     pub(crate) fn end(self) -> Arc<dyn Store> {
         let Running { house, nodes, kafka, .. } = self;
         house.runtime.block_on(async {
-            mirror_shows_the_truth(&house.urls(), &nodes[0].store()).await;
             tokio::task::spawn_blocking(move || drop(kafka)).await.expect("it does not panic");
             for node in nodes {
                 node.stop().await;

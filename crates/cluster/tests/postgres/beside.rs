@@ -49,14 +49,14 @@ impl Node {
     }
 }
 
-/// Waits until the whole mirror shows the truth; fails with the first difference if it does not in time.
-pub(crate) async fn mirror_shows_the_truth(urls: &str, store: &Arc<dyn Store>) -> Mirrored {
+/// Waits until the whole mirror shows the truth; the first difference if it does not in time.
+pub(crate) async fn await_mirror(urls: &str, store: &Arc<dyn Store>) -> Result<Mirrored, String> {
     let instances = instances(urls);
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
     loop {
         match check(instances.first(), store, |_, _| {}).await {
-            Ok(mirrored) => return mirrored,
-            Err(error) if std::time::Instant::now() > deadline => panic!("{error}"),
+            Ok(mirrored) => return Ok(mirrored),
+            Err(error) if std::time::Instant::now() > deadline => return Err(error.to_string()),
             Err(_) => tokio::time::sleep(std::time::Duration::from_millis(50)).await,
         }
     }

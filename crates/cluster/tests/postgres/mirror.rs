@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use boxoffice_cluster::redis::{check, rebuild};
+use boxoffice_cluster::redis::{Mirrored, check, rebuild};
 use boxoffice_core::command::{Action, Command};
 use boxoffice_core::commands::CreateEvent;
 use boxoffice_core::event::{SectionPlan, SubsectionPlan};
@@ -15,9 +15,13 @@ use boxoffice_services::Redis;
 use boxoffice_sim::random::Random;
 use boxoffice_sim::workload::{START, Workload};
 
-use crate::beside::{Node, ask, instances, mirror_shows_the_truth, redis_server};
+use crate::beside::{Node, ask, await_mirror, instances, redis_server};
 use crate::database::Database;
 use crate::scene::{HALL, cancel, confirm, eventually, hold, node, open_hall, say};
+
+async fn mirror_shows_the_truth(urls: &str, store: &Arc<dyn Store>) -> Mirrored {
+    await_mirror(urls, store).await.unwrap_or_else(|difference| panic!("{difference}"))
+}
 
 /// Inventories of the workload as a server would name them.
 fn named(name: &str) -> String {

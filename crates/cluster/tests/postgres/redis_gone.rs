@@ -11,7 +11,7 @@ use boxoffice_engine::view::KindView;
 use boxoffice_engine::{Clock, Engine, InventoryNumber};
 use boxoffice_services::Redis;
 
-use crate::beside::{Node, mirror_shows_the_truth, redis_server};
+use crate::beside::{Node, await_mirror, redis_server};
 use crate::database::Database;
 use crate::scene::{
     HALL, assert_no_seat_twice, booking_of, cancel, confirm, eventually, hold, node, open_hall, say,
@@ -110,7 +110,7 @@ async fn all_redis_servers_die_in_an_on_sale_and_come_back_empty() {
         let confirmed = bookings.iter().filter(|it| matches!(it.status, Status::Confirmed { .. })).count();
         assert_eq!(confirmed, told.kept.len(), "nothing is lost");
     }
-    mirror_shows_the_truth(&urls, &nodes[0].store()).await;
+    await_mirror(&urls, &nodes[0].store()).await.unwrap();
     drop(engines);
     for node in nodes {
         node.stop().await;

@@ -84,7 +84,7 @@ fn without_idle_steps(mut scenario: Scenario, run: Run<'_>) -> Scenario {
 fn failure(scenario: &Scenario, run: Run<'_>, told: bool) -> Option<String> {
     match catch_unwind(AssertUnwindSafe(|| run(scenario, &mut Tally::default(), told))) {
         Ok(result) => result.err(),
-        Err(_) => Some("the core, or the model, panicked".to_owned()),
+        Err(_) => Some("somebody panicked".to_owned()),
     }
 }
 
@@ -99,7 +99,7 @@ fn quietly<T>(run: impl FnOnce() -> T) -> T {
 
 /// Prints the steps of a scenario that fails, then its commands and answers, and says why it does.
 fn told_failure(scenario: &Scenario, run: Run<'_>) -> String {
-    eprintln!("model: the core and the model disagree about {:?}", scenario.setup);
+    eprintln!("model: a scenario fails, of {:?}", scenario.setup);
     for step in &scenario.steps {
         eprintln!("model:   {step:?}");
     }

@@ -343,13 +343,15 @@ fn parts_of(commands: &[BatchCommand]) -> Vec<&[BatchCommand]> {
 }
 
 /// The keys of new customers' contacts share commits if they are asked for together. What fails here fails again, and is told,
-/// with its command.
+/// with its command. What cannot be booked for has none made: keys stay until they are erased.
 async fn make_contact_keys(app: &App, caller: &Caller, commands: &[BatchCommand]) {
-    let customers = commands.iter().filter_map(|command| match &command.op {
-        Op::Book(request) => request.contact.as_ref().map(|_| request.customer.as_str()),
-        Op::Confirm(..) | Op::Extend(..) | Op::Cancel(..) | Op::Move(..) | Op::Redeem(..) => None,
-    });
-    let customers: HashSet<&str> = customers.collect();
+    let mut customers = HashSet::new();
+    for command in commands {
+        let Op::Book(request) = &command.op else { continue };
+        if request.has_contact_to_keep() && request.inventory(app, caller).await.is_ok() {
+            customers.insert(request.customer.as_str());
+        }
+    }
     futures_util::future::join_all(
         customers.into_iter().map(|customer| app.contacts.prepare(&caller.tenant, customer)),
     )

@@ -46,10 +46,19 @@ impl Target {
         if !insecure && !may_be_public(&host) {
             return Err("must lead to a public address");
         }
+        // Not the library's: to it a port that does not fit is none, and none leads to whoever has the usual one.
+        let port =
+            match authority.as_str().strip_prefix(authority.host()).and_then(|rest| rest.strip_prefix(':')) {
+                Some(port) => {
+                    port.parse().ok().filter(|&port| port > 0).ok_or("must have a port from 1 to 65535")?
+                }
+                None if https => 443,
+                None => 80,
+            };
         Ok(Target {
             https,
             host,
-            port: authority.port_u16().unwrap_or(if https { 443 } else { 80 }),
+            port,
             authority: authority.as_str().to_owned(),
             path: uri.path_and_query().map_or("/", |path| path.as_str()).to_owned(),
         })
@@ -229,6 +238,10 @@ mod tests {
             "https://example.com\\@localhost/",
             "https://10.0.0.8./",
             "https://ex%61mple.com/",
+            "https://example.com:99999/",
+            "https://example.com:65536/",
+            "https://example.com:0/",
+            "https://example.com:/",
         ] {
             assert!(Target::parse(wrong, false).is_err(), "{wrong}");
         }

@@ -86,6 +86,8 @@ fn a_body_is_json_in_utf_8_and_says_so() {
     {
         send(kind, good.as_bytes()).expect_problem(415, "UNSUPPORTED_MEDIA_TYPE");
     }
+    let packed = hall.server.call("POST", "/v1/bookings").header("Content-Encoding", "gzip");
+    packed.raw("application/json", good.as_bytes()).send().expect_problem(415, "UNSUPPORTED_MEDIA_TYPE");
     let mut bad_utf_8 = good.clone().into_bytes();
     let place = good.find("ann").expect("ann is named");
     bad_utf_8[place] = 0xff;

@@ -1,6 +1,7 @@
 //! `DELETE /v1/customers/{customer}/contact`, and where contacts are kept.
 
-use serde_json::json;
+use boxoffice_engine::store::{EmbeddedStore, Store};
+use serde_json::{Value, json};
 
 use crate::server::Server;
 use crate::venue::{Venue, best, event_body, section, with};
@@ -49,4 +50,38 @@ fn a_retry_after_an_erasure_still_gets_the_first_answer() {
     hall.server.call("DELETE", &format!("/v1/customers/{customer}/contact")).send().expect(204);
     let again = hall.booking_call(&want).key("key").send();
     assert_eq!((again.text(), again.is_replay()), (first.text(), true));
+}
+
+#[test]
+fn who_cannot_book_leaves_no_key_behind() {
+    let server = std::sync::Arc::new(Server::start(&[]));
+    let hall = Venue::create(&server, "event", &event_body("gala", &section(1, 9)));
+    let contact = json!({ "contact": { "email": "a@example.com" } });
+    let wrong: Vec<Value> = [
+        json!({ "event": "none" }),
+        json!({ "contact": { "email": "nowhere" } }),
+        json!({ "customer": "" }),
+        json!({ "customer": "x".repeat(201) }),
+    ]
+    .iter()
+    .map(|wrong| hall.wanted(&with(with(best(1), &contact), wrong)))
+    .collect();
+    for wish in &wrong {
+        assert!(server.post("/v1/bookings", wish).status >= 400, "{wish}");
+    }
+    let commands: Vec<Value> = wrong.iter().map(|wish| with(json!({ "op": "book" }), wish)).collect();
+    let answer = server.post("/v1/batch", &json!({ "commands": commands })).expect(200);
+    assert!(
+        answer["results"].as_array().expect("results").iter().all(|one| one["status"] != 201),
+        "{answer}"
+    );
+    hall.booked(&with(best(1), &contact));
+    let Some(data) = server.directory() else {
+        // Which keys are made does not depend on where.
+        return;
+    };
+    drop(hall);
+    let _files = std::sync::Arc::into_inner(server).expect("nobody else has it").kill();
+    let keys = EmbeddedStore::open(&data).expect("a store").documents("contact/").expect("its documents");
+    assert_eq!(keys.len(), 1, "of the one who booked");
 }

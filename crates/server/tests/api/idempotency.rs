@@ -284,3 +284,22 @@ fn an_inventory_can_demand_keys() {
     }
     assert_eq!(hall.server.get(&booking_url(&hold)).expect(200)["status"], "cancelled");
 }
+
+#[test]
+fn what_a_request_would_mean_anyway_may_be_said_or_left_out() {
+    let hall = Venue::hall(1, 5);
+    let book = |want: &Value| hall.booking_call(&with(best(1), want)).key("same").send();
+    let hold = book(&json!({})).expect(201);
+    assert_eq!(book(&json!({ "confirm": false })).expect(201), hold);
+    assert_eq!(book(&json!({ "confirm": null })).expect(201), hold);
+    book(&json!({ "confirm": true })).expect_problem(422, "IDEMPOTENCY_KEY_REUSED");
+    assert_eq!(hall.seats(), ["h...."]);
+}
+
+#[test]
+fn a_request_has_one_key() {
+    let hall = Venue::hall(1, 5);
+    let twice = hall.booking_call(&best(1)).key("one").key("two").send();
+    twice.expect_problem(400, "INVALID_REQUEST");
+    assert_eq!(hall.seats(), ["....."]);
+}

@@ -9,7 +9,7 @@ use boxoffice_core::booking::{Booking, Status};
 use boxoffice_core::command::{Action, Command};
 use boxoffice_core::commands::{AreaWish, BestAvailable, Book, Places, SeatWish, SectionSeats, Want};
 use boxoffice_core::event::SeatName;
-use boxoffice_core::ids::{BookingId, InventoryKind};
+use boxoffice_core::ids::{BookingId, InventoryKind, is_customer};
 use boxoffice_core::outcome::Grant;
 use boxoffice_core::time::Timestamp;
 use boxoffice_engine::ids::{booking_id, inventory_of};
@@ -31,7 +31,7 @@ use crate::rates::DECIDED_WITHIN_SECONDS;
 use crate::submit::{Asked, Granted};
 
 /// Who wants what.
-// Written back only for its fingerprint, where what is not there is left out.
+// Written back only for its fingerprint, where what is not there is left out, and so is what it would mean.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewBooking {
@@ -63,19 +63,27 @@ pub(crate) struct NewBooking {
     pub(crate) tickets: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) r#box: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "is_usual_quantity")]
     #[schema(minimum = 1, maximum = 1000)]
     pub(crate) quantity: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 86400)]
     pub(crate) hold_ttl_seconds: Option<u32>,
     /// Sold at once, without a hold.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "is_not_wanted")]
     pub(crate) confirm: Option<bool>,
     /// The caller's own data, at most 4 KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub(crate) metadata: Option<Object>,
+}
+
+fn is_usual_quantity(quantity: &Option<u32>) -> bool {
+    matches!(quantity, None | Some(1))
+}
+
+fn is_not_wanted(wish: &Option<bool>) -> bool {
+    matches!(wish, None | Some(false))
 }
 
 /// Seats of one subsection, by name.
@@ -480,6 +488,11 @@ impl NewBooking {
         }
     }
 
+    /// Whether it has a contact that could be one, of a customer who could be one.
+    pub(crate) fn has_contact_to_keep(&self) -> bool {
+        self.contact.as_ref().is_some_and(|contact| contact.check().is_ok()) && is_customer(&self.customer)
+    }
+
     /// The inventory it is for.
     pub(crate) async fn inventory(&self, app: &App, caller: &Caller) -> Result<InventoryNumber, Problem> {
         let (kind, id) = self.inventory_id()?;
@@ -505,8 +518,11 @@ impl NewBooking {
             return Err(Problem::new(StatusCode::CONFLICT, "BOOKING_ID_TAKEN", detail));
         }
         let contact = match &self.contact {
-            Some(contact) => Some(app.contacts.seal(&caller.tenant, &self.customer, contact).await?),
-            None => None,
+            // A customer who cannot be one is refused below, and leaves nothing behind.
+            Some(contact) if is_customer(&self.customer) => {
+                Some(app.contacts.seal(&caller.tenant, &self.customer, contact).await?)
+            }
+            Some(_) | None => None,
         };
         let metadata = self.metadata.as_ref().map(|object| {
             let bytes = serde_json::to_vec(object).expect("an object is plain data");
