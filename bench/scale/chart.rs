@@ -28,11 +28,12 @@ pub(crate) fn draw(tables: &[(&Table, Vec<Row>)]) -> String {
     );
     for (place, (table, rows)) in tables.iter().enumerate() {
         let x = LEFT + place as f64 * (WIDTH + GAP);
+        let best = rows.iter().map(|row| row.ratio).fold(1.0, f64::max);
         let rate = Panel {
             title: "bookings/s beside the first size",
             axis: table.axis,
             points: rows.iter().map(|row| (row.size, row.ratio)).collect(),
-            marks: vec![0.0, 0.25, 0.5, 0.75, 1.0, 1.25],
+            marks: (0..=(best / 0.25).ceil() as u32 + 1).map(|mark| f64::from(mark) * 0.25).collect(),
             label: |value| format!("{value:.2}"),
         };
         rate.draw(&mut svg, x, TOP);
@@ -68,7 +69,7 @@ impl Panel<'_> {
         let top = self.marks[self.marks.len() - 1];
         let across =
             |size: u64| x + WIDTH * ((size as f64).log10() - from.log10()) / (to.log10() - from.log10());
-        let up = |value: f64| y + HEIGHT * (1.0 - value.min(top) / top);
+        let up = |value: f64| y + HEIGHT * (1.0 - value / top);
         let mut add = |text: String| svg.push_str(&text);
         add(format!(r#"<text x="{x}" y="{}" font-weight="600">{}</text>"#, y - 14.0, self.title));
         for &mark in &self.marks {
@@ -92,8 +93,10 @@ impl Panel<'_> {
                 grouped(size)
             ));
             add(format!(r##"<circle cx="{at:.1}" cy="{height:.1}" r="3.5" fill="#0b6bcb"/>"##));
+            // The first stands beside the marks, not on them.
+            let anchor = if place == 0 { "start" } else { "middle" };
             add(format!(
-                r#"<text x="{at:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
+                r#"<text x="{at:.1}" y="{:.1}" text-anchor="{anchor}">{}</text>"#,
                 height - 9.0,
                 (self.label)(value)
             ));

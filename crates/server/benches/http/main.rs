@@ -23,7 +23,7 @@ const BATCH_CONNECTIONS: usize = 2;
 /// What a small commit writes (`strace -c`).
 const COMMIT_PAGES: u64 = 9;
 const SYNCS: u64 = 1_000;
-/// Between requests that are due together.
+/// Requests are due in groups, so long after each other.
 const TICK: Duration = Duration::from_micros(500);
 const ECHO: &str = "BOXOFFICE_BENCH_ECHO";
 
@@ -149,7 +149,7 @@ fn print_row(name: &str, measured: &mut Measured, cpu_seconds: f64) {
     println!("{name:>24} {:>12.0} {p50:>9.2} {p99:>9.2} {cpu:>14.1}", measured.per_second());
 }
 
-/// Requests at a steady rate, whether or not earlier ones were answered: waiting counts from when each was due. All connections
+/// Requests at a steady rate, whether or not earlier ones were answered: waiting counts from when each group was due. All connections
 /// are open, and have been answered once, before the first is due. Returns how many syncs long the p99 is.
 async fn half_load(per_second: f64) -> f64 {
     let directory = tempfile::tempdir().expect("a directory");
