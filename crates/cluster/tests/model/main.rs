@@ -1,6 +1,6 @@
-//! The random commands of the core's model test, sent to two nodes that share real servers: whatever the core answers to one that has
-//! everything to itself, they must answer, too. Once step by step on PostgreSQL, once as they run with Redis beside it, and once
-//! with Kafka before it.
+//! The random commands of the core's model test, sent to engines on each kind of store: whatever the core answers, they must answer, too.
+//! One alone on the embedded store; two that share a PostgreSQL, step by step; two as they run with Redis beside it; and two with Kafka
+//! before it.
 //!
 //! `BOXOFFICE_SEED` repeats a run; `BOXOFFICE_CLUSTER_MODEL_COMMANDS` says how many commands to send in all.
 
@@ -43,6 +43,16 @@ use running::House;
 const STEPPED_COMMANDS_DEFAULT: u64 = 4_000;
 /// Threads, Redis and Kafka have to wake each other for each.
 const RUNNING_COMMANDS_DEFAULT: u64 = 2_000;
+
+#[test]
+fn an_engine_on_the_embedded_store_answers_what_the_core_answers() {
+    same_answers(STEPPED_COMMANDS_DEFAULT, &|scenario, tally, told| {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut nodes = Nodes::alone(&directory.path().join("store"));
+        drive::run(scenario, tally, told, &mut |now, command, applied| nodes.answer(now, command, applied))?;
+        Ok(Arc::clone(&nodes.store))
+    });
+}
 
 #[test]
 fn two_nodes_on_one_database_answer_what_the_core_answers() {

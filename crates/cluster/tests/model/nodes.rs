@@ -1,5 +1,6 @@
-//! Two engines on one database, which take turns.
+//! Engines that share a store and take turns, moved step by step.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -7,7 +8,7 @@ use boxoffice_core::command::Command;
 use boxoffice_core::outcome::Applied;
 use boxoffice_core::time::Timestamp;
 use boxoffice_engine::stepped::{Step, SteppedEngine};
-use boxoffice_engine::store::Store;
+use boxoffice_engine::store::{EmbeddedStore, Store};
 use boxoffice_engine::{Answer, Clock, Settings};
 
 use crate::creation::START;
@@ -24,21 +25,30 @@ pub(crate) struct Nodes {
     pub(crate) store: Arc<dyn Store>,
     clock: Clock,
     /// Moved by hand, so that nothing is done by the clock that the core is not told to do.
-    engines: [SteppedEngine; 2],
+    engines: Vec<SteppedEngine>,
     sent: usize,
 }
 
 impl Nodes {
-    /// On a database that is emptied for them.
+    /// Two on a database that is emptied for them.
     pub(crate) fn on_nothing(database: &Database) -> Nodes {
         let store = database.shared_store();
         empty(database);
+        Nodes::on(store, 2)
+    }
+
+    /// One on a store of its own.
+    pub(crate) fn alone(directory: &Path) -> Nodes {
+        Nodes::on(Arc::new(EmbeddedStore::open(directory).expect("a new store")), 1)
+    }
+
+    fn on(store: Arc<dyn Store>, engines: usize) -> Nodes {
         let clock = Clock::manual(START);
         let engine = || {
             let settings = Settings { shards: 1, ..Settings::default() };
-            SteppedEngine::start(Arc::clone(&store), clock.clone(), &settings).expect("an empty database")
+            SteppedEngine::start(Arc::clone(&store), clock.clone(), &settings).expect("an empty store")
         };
-        Nodes { engines: [engine(), engine()], store: Arc::clone(&store), clock, sent: 0 }
+        Nodes { engines: (0..engines).map(|_| engine()).collect(), store: Arc::clone(&store), clock, sent: 0 }
     }
 
     /// Has one of them answer, and compares.
@@ -50,7 +60,8 @@ impl Nodes {
     ) -> Result<(), String> {
         self.clock.set(now);
         self.sent += 1;
-        let engine = &mut self.engines[turn(self.sent)];
+        let count = self.engines.len();
+        let engine = &mut self.engines[turn(self.sent) % count];
         if engine.number(NAME).is_none() {
             // As a node does by itself, some time later.
             engine.step(Step::Follow).map_err(|error| error.to_string())?;
