@@ -101,6 +101,17 @@ impl RedeemCode {
         RedeemCode(number % CODES)
     }
 
+    /// What is read out.
+    pub fn letters(self) -> [u8; CODE_CHARACTERS as usize] {
+        let mut number = self.0;
+        let mut letters = [0; CODE_CHARACTERS as usize];
+        for letter in letters.iter_mut().rev() {
+            *letter = CODE_ALPHABET[(number & 31) as usize];
+            number >>= 5;
+        }
+        letters
+    }
+
     /// The code to try when this one is taken.
     pub(crate) fn next(self) -> RedeemCode {
         RedeemCode((self.0 + 1) % CODES)
@@ -122,11 +133,7 @@ impl From<RedeemCode> for u32 {
 
 impl std::fmt::Display for RedeemCode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        for position in (0..CODE_CHARACTERS).rev() {
-            let index = (self.0 >> (5 * position)) & 31;
-            write!(f, "{}", char::from(CODE_ALPHABET[index as usize]))?;
-        }
-        Ok(())
+        f.write_str(std::str::from_utf8(&self.letters()).expect("letters are ASCII"))
     }
 }
 

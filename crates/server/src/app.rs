@@ -9,7 +9,7 @@ use tokio::time::MissedTickBehavior;
 use crate::caller::OPEN_TENANT;
 use crate::contacts::Contacts;
 use crate::keys::Keys;
-use crate::limits::KEYS_REFRESHED_EVERY;
+use crate::limits::{KEYS_REFRESHED_EVERY, MEASURES_SUMMED_UP_EVERY};
 use crate::measure::Measures;
 use crate::problem::Problem;
 use crate::rates::{RateSettings, Rates};
@@ -87,6 +87,7 @@ impl App {
         if app.engine.is_shared() {
             tokio::spawn(refresh_keys(Arc::downgrade(&app)));
         }
+        tokio::spawn(sum_up_measures(Arc::downgrade(&app)));
         Ok(app)
     }
 
@@ -109,5 +110,16 @@ async fn refresh_keys(app: Weak<App>) {
             Ok(Err(error)) => tracing::warn!(%error, "the keys cannot be read"),
             Err(_) => return,
         }
+    }
+}
+
+/// What is measured gathers until it is summed up: somebody has to do so even if nobody ever asks for it.
+async fn sum_up_measures(app: Weak<App>) {
+    let mut every = tokio::time::interval(MEASURES_SUMMED_UP_EVERY);
+    every.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        every.tick().await;
+        let Some(app) = app.upgrade() else { return };
+        app.measures.sum_up();
     }
 }

@@ -379,7 +379,7 @@ fn write_granted(app: &App, taken: &Taken, granted: &Granted, farewell: bool, ou
     output.extend_from_slice(LENGTH_ROOM);
     output.extend_from_slice(b"\r\n\r\n");
     let body_at = output.len();
-    serde_json::to_writer(&mut *output, &created(app, granted)).expect("answers are plain data");
+    created(app, granted).write(output);
     let length = (output.len() - body_at).to_string();
     output[length_at..length_at + length.len()].copy_from_slice(length.as_bytes());
 }

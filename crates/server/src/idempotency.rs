@@ -13,6 +13,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 
 use crate::app::App;
 use crate::caller::Caller;
+use crate::ids::readable;
 use crate::keys::Role;
 use crate::limits::IDEMPOTENCY_KEY_CHARACTERS_MAX;
 use crate::problem::Problem;
@@ -79,13 +80,12 @@ impl IdempotencyKey {
         request: &impl Serialize,
     ) -> Option<Idempotency> {
         let key = self.0.as_ref()?;
-        let mut digest = blake3::Hasher::new();
-        digest.update(key.as_bytes());
         // Browsers choose among themselves: their keys must not be in the way of those who sell.
-        if caller.role == Role::Public {
-            digest.update(&[0]).update(&caller.actor.0.to_le_bytes());
-        }
-        let digest = digest.finalize();
+        let digest = if caller.role == Role::Public {
+            blake3::hash(&[key.as_bytes(), &[0], &caller.actor.0.to_le_bytes()].concat())
+        } else {
+            blake3::hash(key.as_bytes())
+        };
         let digest = digest.as_bytes().first_chunk().expect("a hash is longer");
         Some(Idempotency {
             key: KeyDigest(*digest),
@@ -98,24 +98,24 @@ impl IdempotencyKey {
     pub(crate) fn answer_id(&self, app: &App, caller: &Caller) -> Option<String> {
         let key = self.0.as_ref()?;
         let parts: [&[u8]; 2] = [caller.tenant.as_bytes(), key.as_bytes()];
-        Some(format!("idk-{}", crate::ids::readable(&app.secret.derive("answer", &parts), 20)))
+        Some(readable("idk-", &app.secret.derive("answer", &parts), 20))
     }
 }
 
 /// Of the caller and the request as it was understood.
 pub(crate) fn fingerprint(caller: &Caller, operation: &str, request: &impl Serialize) -> u64 {
-    let mut hasher = blake3::Hasher::new();
     // An answer is repeated to whoever may see it: those who run the house see all, others what they asked for.
     let asker = match caller.role {
         Role::Admin | Role::Operator => 0,
         Role::Seller | Role::Public => caller.actor.0,
     };
-    hasher.update(&asker.to_le_bytes());
-    hasher.update(&(operation.len() as u64).to_le_bytes());
-    hasher.update(operation.as_bytes());
-    // Hashed at once: one call for each comma would cost more than the request is worth.
-    hasher.update(&serde_json::to_vec(request).expect("requests are plain data"));
-    u64::from_le_bytes(*hasher.finalize().as_bytes().first_chunk().expect("a hash is longer"))
+    // Hashed at once: piece by piece would cost more than the request is worth.
+    let mut together = Vec::with_capacity(256);
+    together.extend_from_slice(&asker.to_le_bytes());
+    together.extend_from_slice(&(operation.len() as u64).to_le_bytes());
+    together.extend_from_slice(operation.as_bytes());
+    serde_json::to_writer(&mut together, request).expect("requests are plain data");
+    u64::from_le_bytes(*blake3::hash(&together).as_bytes().first_chunk().expect("a hash is longer"))
 }
 
 #[cfg(test)]

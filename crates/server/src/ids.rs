@@ -46,9 +46,12 @@ pub(crate) fn inventory_not_found(kind: InventoryKind, id: &str) -> Problem {
 /// Lower case, no lookalikes, so that it can be read out.
 const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 
-/// Random or derived bytes as so many readable characters, five bits each.
-pub(crate) fn readable(bytes: &[u8; 32], characters: usize) -> String {
-    bytes.iter().take(characters).map(|byte| char::from(ALPHABET[usize::from(byte % 32)])).collect()
+/// Random or derived bytes as so many readable characters, five bits each, after a few that say what it is.
+pub(crate) fn readable(beginning: &str, bytes: &[u8; 32], characters: usize) -> String {
+    let mut text = String::with_capacity(beginning.len() + characters);
+    text.push_str(beginning);
+    text.extend(bytes.iter().take(characters).map(|byte| char::from(ALPHABET[usize::from(byte % 32)])));
+    text
 }
 
 /// An id that nobody has to guess and nobody chose.

@@ -163,7 +163,18 @@ pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Proble
 }
 
 fn read_all<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, serde_json::Error> {
-    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    // Checked at once that it is text, and not again for each string in it. What is none is told by its place.
+    match std::str::from_utf8(bytes) {
+        Ok(text) => read_from(serde_json::Deserializer::from_str(text)),
+        Err(_) => read_from(serde_json::Deserializer::from_slice(bytes)),
+    }
+}
+
+fn read_from<'a, T, R>(mut deserializer: serde_json::Deserializer<R>) -> Result<T, serde_json::Error>
+where
+    T: Deserialize<'a>,
+    R: serde_json::de::Read<'a>,
+{
     let body = T::deserialize(ByName(&mut deserializer))?;
     deserializer.end()?;
     Ok(body)

@@ -139,8 +139,8 @@ impl Keys {
     /// Makes a key, or finds the one that was made from the same seed. Blocks until it is durable.
     pub(crate) fn make(&self, wanted: Wanted<'_>) -> Result<NewKey, Problem> {
         let half = |part: &str| *blake3::keyed_hash(&wanted.seed, part.as_bytes()).as_bytes();
-        let id = readable(&half("id"), ID_CHARACTERS);
-        let secret = readable(&half("secret"), SECRET_CHARACTERS);
+        let id = readable("", &half("id"), ID_CHARACTERS);
+        let secret = readable("", &half("secret"), SECRET_CHARACTERS);
         let text = format!("{PREFIX}_{id}_{secret}");
         if self.engine.is_shared() {
             self.refresh()?;

@@ -42,3 +42,5 @@ pub(crate) const HEAD_BYTES_MAX: usize = 16 * 1024;
 pub(crate) const UNSENT_BYTES_MAX: u32 = 64 * 1024;
 /// How often a server asks for the keys that other servers on the same database made or revoked.
 pub(crate) const KEYS_REFRESHED_EVERY: Duration = Duration::from_secs(1);
+/// How often what was measured is summed up: until then every request of an on-sale is eight bytes of memory.
+pub(crate) const MEASURES_SUMMED_UP_EVERY: Duration = Duration::from_secs(5);

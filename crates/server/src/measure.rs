@@ -77,8 +77,13 @@ impl Measures {
             let Some((tenant, _, _)) = parts_of_name(&listed.name) else { continue };
             set_units(tenant, &listed.name[tenant.len() + 1..], counts_of(&stock));
         }
-        self.handle.run_upkeep();
+        self.sum_up();
         self.handle.render()
+    }
+
+    /// Turns what was measured one by one into sums.
+    pub(crate) fn sum_up(&self) {
+        self.handle.run_upkeep();
     }
 }
 

@@ -109,7 +109,10 @@ impl RequestId {
         };
         match given.filter(sensible) {
             Some(id) => RequestId(id.to_owned()),
-            None => RequestId(format!("{:032x}", rand::random::<u128>())),
+            None => {
+                let number = uuid::Uuid::from_u128(rand::random());
+                RequestId(number.simple().encode_lower(&mut [0; 32]).to_owned())
+            }
         }
     }
 }

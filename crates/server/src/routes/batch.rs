@@ -249,6 +249,8 @@ struct Sent {
     key: IdempotencyKey,
     /// The id that a new booking was to have.
     admitted: Option<BookingId>,
+    /// Whether the caller chose that id, and can act on it later in the batch.
+    is_named: bool,
 }
 
 /// Sends many commands at once, each for itself.
@@ -433,7 +435,7 @@ impl Answered<'_> {
                     let result = self.understand(&sent, answer, &mut seen).await;
                     if let Some(admitted) = sent.admitted {
                         settle_hold(self.app, self.caller, admitted, result.as_ref().ok());
-                        if result.is_ok() {
+                        if sent.is_named && result.is_ok() {
                             self.made.insert(admitted, sent.inventory);
                         }
                     }
@@ -470,7 +472,8 @@ impl Answered<'_> {
                 let admitted = Some(book.id);
                 let asked = Asked { app, caller, key: &key, operation: OPERATION, request: &**request };
                 let command = asked.command(Action::Book(Box::new(book)));
-                return Ok((Sent { inventory, key, admitted }, command));
+                let is_named = request.id.is_some();
+                return Ok((Sent { inventory, key, admitted, is_named }, command));
             }
             Op::Confirm(id, request) => (*id, "confirm", request.action(*id, caller)),
             Op::Extend(id, request) => (*id, "extend", request.action(*id)),
@@ -501,7 +504,7 @@ impl Answered<'_> {
             }
             Op::Book(_) => unreachable!("returned above"),
         };
-        Ok((Sent { inventory, key, admitted: None }, command))
+        Ok((Sent { inventory, key, admitted: None, is_named: false }, command))
     }
 
     /// Where a booking goes.
@@ -539,36 +542,28 @@ impl Answered<'_> {
 }
 
 fn write_result(app: &App, request_id: &str, result: Result<(bool, Granted), Problem>, text: &mut Vec<u8>) {
-    let mut write = |status: StatusCode, body: &dyn erased::Body| {
+    let begin = |status: StatusCode, text: &mut Vec<u8>| {
         text.extend_from_slice(b"{\"status\":");
         text.extend_from_slice(status.as_str().as_bytes());
         text.extend_from_slice(b",\"body\":");
-        body.write(text);
-        text.push(b'}');
     };
     match result {
-        Ok((true, granted)) => write(StatusCode::CREATED, &created(app, &granted)),
-        Ok((false, granted)) => write(StatusCode::OK, &acted(&granted)),
+        Ok((true, granted)) => {
+            begin(StatusCode::CREATED, text);
+            created(app, &granted).write(text);
+        }
+        Ok((false, granted)) => {
+            begin(StatusCode::OK, text);
+            acted(&granted).write(text);
+        }
         Err(problem) => {
             if let Some(cause) = &problem.cause {
                 tracing::warn!(request_id, code = problem.code, %cause, "failed in a batch");
             }
             crate::measure::count_code(problem.code);
-            write(problem.status, &problem.body(request_id));
+            begin(problem.status, text);
+            serde_json::to_writer(&mut *text, &problem.body(request_id)).expect("a problem is plain data");
         }
     }
-}
-
-mod erased {
-    //! A body that can be written, whatever it is.
-
-    pub(super) trait Body {
-        fn write(&self, text: &mut Vec<u8>);
-    }
-
-    impl<T: serde::Serialize> Body for T {
-        fn write(&self, text: &mut Vec<u8>) {
-            serde_json::to_writer(text, self).expect("answers are plain data");
-        }
-    }
+    text.push(b'}');
 }

@@ -57,7 +57,7 @@ pub(crate) fn new_id(
             Err(Problem::invalid("/id", message))
         }
         Some(id) => Ok(id.clone()),
-        None => Ok(readable(&seed(app, caller, kind.word(), key), MADE_ID_CHARACTERS)),
+        None => Ok(readable("", &seed(app, caller, kind.word(), key), MADE_ID_CHARACTERS)),
     }
 }
 

@@ -115,7 +115,7 @@ impl Webhooks {
 
     /// The id of the webhook that is made from a seed.
     pub(crate) fn id_of(seed: &[u8; 32]) -> String {
-        format!("wh_{}", readable(seed, ID_CHARACTERS))
+        readable("wh_", seed, ID_CHARACTERS)
     }
 
     /// A tenant's webhooks, oldest first.

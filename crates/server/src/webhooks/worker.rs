@@ -529,7 +529,7 @@ fn pending(webhook: &Webhook, inventory: InventoryNumber, news: News, now: Times
     let digest =
         blake3::Hasher::new().update(name.as_bytes()).update(&[0]).update(news.body.as_bytes()).finalize();
     Delivery {
-        id: format!("msg_{}", readable(digest.as_bytes(), MESSAGE_ID_CHARACTERS)),
+        id: readable("msg_", digest.as_bytes(), MESSAGE_ID_CHARACTERS),
         webhook: webhook.id.clone(),
         place,
         topic: news.topic,

@@ -1,10 +1,10 @@
 //! A booking as the API shows it.
 
 use boxoffice_core::booking::{Booking, Status, Units};
-use boxoffice_core::ids::InventoryKind;
+use boxoffice_core::ids::{InventoryKind, RedeemCode};
 use boxoffice_core::time::Timestamp;
 use boxoffice_engine::view::{KindView, StockView};
-use serde::ser::{SerializeSeq, Serializer};
+use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -26,7 +26,7 @@ pub(crate) enum BookingStatus {
 }
 
 /// One customer's claim on units of one inventory.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, ToSchema)]
 #[schema(as = Booking)]
 pub(crate) struct BookingBody<'a> {
     id: Uuid,
@@ -53,7 +53,8 @@ pub(crate) struct BookingBody<'a> {
     adjacent: Option<bool>,
     #[schema(required)]
     hold_token: Option<String>,
-    redeem_code: String,
+    #[schema(value_type = String)]
+    redeem_code: RedeemCode,
     #[schema(value_type = String, format = DateTime)]
     created_at: Moment,
     #[schema(value_type = Option<String>, format = DateTime, required)]
@@ -73,17 +74,16 @@ pub(crate) struct BookingBody<'a> {
     version: u32,
     sequence: u64,
     /// Only in the answer to a move.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) price_difference: Option<i64>,
 }
 
 /// One seat of a booking.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(ToSchema)]
 #[schema(as = BookedSeat)]
-struct SeatBody<'a> {
-    section: &'a str,
-    #[schema(value_type = String)]
-    seat: SeatText,
+#[expect(dead_code, reason = "for the document")]
+struct SeatBody {
+    section: String,
+    seat: String,
     price: i64,
 }
 
@@ -96,37 +96,124 @@ struct AreaBody<'a> {
     price: i64,
 }
 
-/// Written without a list in between: a booking's seats are read where they stand.
+/// A booking's seats are read where they stand.
 #[derive(Debug)]
 struct Seats<'a> {
     units: &'a Units,
     stock: &'a StockView,
 }
 
-#[derive(Debug)]
-struct SeatText(u16, u16);
-
-impl Serialize for SeatText {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{}-{}", self.0, self.1))
-    }
-}
-
-impl Serialize for Seats<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+impl Seats<'_> {
+    fn write(&self, text: &mut Vec<u8>) {
         let claims: &[_] = match self.units {
             Units::Event { seats, .. } => seats,
             Units::Slot { .. } | Units::Box { .. } => &[],
         };
-        let mut list = serializer.serialize_seq(Some(claims.len()))?;
+        let mut before: &[u8] = b"";
         for claim in claims {
-            list.serialize_element(&SeatBody {
-                section: address(Some(self.stock), claim.seat.subsection),
-                seat: SeatText(claim.seat.row, claim.seat.number),
-                price: claim.price.0,
-            })?;
+            text.extend_from_slice(before);
+            before = b",";
+            text.extend_from_slice(b"{\"section\":");
+            value(text, address(Some(self.stock), claim.seat.subsection));
+            text.extend_from_slice(b",\"seat\":\"");
+            value(text, &claim.seat.row);
+            text.push(b'-');
+            value(text, &claim.seat.number);
+            text.extend_from_slice(b"\",\"price\":");
+            value(text, &claim.price.0);
+            text.push(b'}');
         }
-        list.end()
+    }
+}
+
+fn value<T: Serialize + ?Sized>(text: &mut Vec<u8>, value: &T) {
+    serde_json::to_writer(text, value).expect("answers are plain data");
+}
+
+fn moment(text: &mut Vec<u8>, moment: Option<Moment>) {
+    match moment.and_then(Moment::text) {
+        Some(written) => {
+            text.push(b'"');
+            text.extend_from_slice(&written);
+            text.push(b'"');
+        }
+        None => text.extend_from_slice(b"null"),
+    }
+}
+
+impl BookingBody<'_> {
+    /// Appends it as JSON. When sales open nearly every answer is one of these: so the names of its fields are copied, and not looked
+    /// at letter by letter again, and nothing is made of it in between.
+    pub(crate) fn write(&self, text: &mut Vec<u8>) {
+        text.extend_from_slice(b"{\"id\":\"");
+        text.extend_from_slice(self.id.hyphenated().encode_lower(&mut [0; 36]).as_bytes());
+        text.extend_from_slice(b"\",\"status\":");
+        value(text, &self.status);
+        text.extend_from_slice(b",\"customer\":");
+        value(text, self.customer);
+        text.extend_from_slice(b",\"event\":");
+        value(text, &self.event);
+        text.extend_from_slice(b",\"schedule\":");
+        value(text, &self.schedule);
+        text.extend_from_slice(b",\"shop\":");
+        value(text, &self.shop);
+        text.extend_from_slice(b",\"seats\":[");
+        self.seats.write(text);
+        text.extend_from_slice(b"],\"areas\":");
+        value(text, &self.areas);
+        text.extend_from_slice(b",\"slot\":");
+        value(text, &self.slot);
+        text.extend_from_slice(b",\"tickets\":");
+        value(text, &self.tickets);
+        text.extend_from_slice(b",\"box\":");
+        value(text, &self.r#box);
+        text.extend_from_slice(b",\"quantity\":");
+        value(text, &self.quantity);
+        text.extend_from_slice(b",\"total_price\":");
+        value(text, &self.total_price);
+        text.extend_from_slice(b",\"currency\":");
+        value(text, self.currency);
+        text.extend_from_slice(b",\"adjacent\":");
+        value(text, &self.adjacent);
+        text.extend_from_slice(b",\"hold_token\":");
+        value(text, &self.hold_token);
+        text.extend_from_slice(b",\"redeem_code\":\"");
+        text.extend_from_slice(&self.redeem_code.letters());
+        text.extend_from_slice(b"\",\"created_at\":");
+        moment(text, Some(self.created_at));
+        text.extend_from_slice(b",\"expires_at\":");
+        moment(text, self.expires_at);
+        text.extend_from_slice(b",\"expires_in_seconds\":");
+        value(text, &self.expires_in_seconds);
+        text.extend_from_slice(b",\"confirmed_at\":");
+        moment(text, self.confirmed_at);
+        text.extend_from_slice(b",\"cancelled_at\":");
+        moment(text, self.cancelled_at);
+        text.extend_from_slice(b",\"redeemed_at\":");
+        moment(text, self.redeemed_at);
+        text.extend_from_slice(b",\"payment_reference\":");
+        value(text, &self.payment_reference);
+        text.extend_from_slice(b",\"metadata\":");
+        value(text, &self.metadata);
+        text.extend_from_slice(b",\"version\":");
+        value(text, &self.version);
+        text.extend_from_slice(b",\"sequence\":");
+        value(text, &self.sequence);
+        if let Some(difference) = &self.price_difference {
+            text.extend_from_slice(b",\"price_difference\":");
+            value(text, difference);
+        }
+        text.push(b'}');
+    }
+}
+
+/// Inside something else: as it was written.
+impl Serialize for BookingBody<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut text = Vec::with_capacity(1_024);
+        self.write(&mut text);
+        let text: &RawValue = serde_json::from_slice(&text).expect("what was written is JSON");
+        text.serialize(serializer)
     }
 }
 
@@ -181,7 +268,7 @@ impl<'a> BookingBody<'a> {
             currency: stock.terms.currency.as_str(),
             adjacent,
             hold_token,
-            redeem_code: booking.redeem_code.to_string(),
+            redeem_code: booking.redeem_code,
             created_at: Moment(booking.created_at),
             expires_at: expires_at.map(Moment),
             expires_in_seconds: left,

@@ -130,7 +130,7 @@ pub(crate) async fn add(
         Some(key) => app.secret.derive("box", &[caller.tenant.as_bytes(), id.as_bytes(), key.as_bytes()]),
         None => rand::random(),
     };
-    let box_id = request.id.clone().unwrap_or_else(|| readable(&seed(), MADE_ID_CHARACTERS));
+    let box_id = request.id.clone().unwrap_or_else(|| readable("", &seed(), MADE_ID_CHARACTERS));
     let action = Action::AddBox(Box::new(AddBox {
         id: box_id.into(),
         name: request.name.clone(),
