@@ -14,7 +14,7 @@ mod load;
 use std::time::Duration;
 
 use house::{House, Stock, Work};
-use load::Measured;
+use load::{Measured, Server};
 
 const ROUNDS: usize = 3;
 /// A median of medians needs no more, and 10^7 bookings take their time.
@@ -35,9 +35,11 @@ pub(crate) struct Row {
     /// Reading the whole map of one event.
     map: Duration,
     map_kib: f64,
-    /// From the start of a killed server until it listens.
+    /// From the start of a server that was stopped until it listens.
     ready: Duration,
-    /// Until it has answered a booking, which loads the event.
+    /// The same of one that was killed.
+    ready_after_kill: Duration,
+    /// Until that one has answered a booking, which loads the event.
     first_booking: Duration,
 }
 
@@ -103,7 +105,7 @@ fn main() {
 
 async fn measure(table: &Table, sizes: &[u64]) -> Vec<Row> {
     println!(
-        "\n{:>22} bookings/s  x first    CPU us    p50 ms    p99 ms  resident    stored    map ms   map KiB   ready s  booked s",
+        "\n{:>22} bookings/s  x first    CPU us    p50 ms    p99 ms  resident    stored    map ms   map KiB   ready s    killed  booked s",
         table.axis
     );
     let mut rows = Vec::new();
@@ -112,7 +114,7 @@ async fn measure(table: &Table, sizes: &[u64]) -> Vec<Row> {
         let first = House::fill(&(table.stock)(sizes[0])).await;
         let row = row(table, size, &first).await;
         println!(
-            "{size:>22} {:>10.0} {:>8.2} {:>9.1} {:>9.2} {:>9.2} {:>5.0} MiB {:>5.0} MiB {:>9.1} {:>9.0} {:>9.2} {:>9.2}",
+            "{size:>22} {:>10.0} {:>8.2} {:>9.1} {:>9.2} {:>9.2} {:>5.0} MiB {:>5.0} MiB {:>9.1} {:>9.0} {:>9.2} {:>9.2} {:>9.2}",
             row.per_second,
             row.ratio,
             row.cpu_us,
@@ -123,6 +125,7 @@ async fn measure(table: &Table, sizes: &[u64]) -> Vec<Row> {
             row.map.as_secs_f64() * 1e3,
             row.map_kib,
             row.ready.as_secs_f64(),
+            row.ready_after_kill.as_secs_f64(),
             row.first_booking.as_secs_f64(),
         );
         rows.push(row);
@@ -145,7 +148,8 @@ async fn row(table: &Table, size: u64, first: &House) -> Row {
     rounds.sort_by(|one, other| one.0.total_cmp(&other.0));
     let (ratio, cpu_us, mut driven) = rounds.swap_remove(ROUNDS / 2);
     let (per_second, p50, p99) = (driven.per_second(), driven.percentile(50.0), driven.percentile(99.0));
-    let (ready, first_booking) = house.restart().await;
+    let (ready, _) = house.restart(Server::stop).await;
+    let (ready_after_kill, first_booking) = house.restart(Server::kill).await;
     Row {
         size,
         per_second,
@@ -158,6 +162,7 @@ async fn row(table: &Table, size: u64, first: &House) -> Row {
         map,
         map_kib: map_bytes as f64 / 1024.0,
         ready,
+        ready_after_kill,
         first_booking,
     }
 }

@@ -17,6 +17,8 @@
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use boxoffice_core::ids::BookingId;
 use parking_lot::{Mutex, RwLock};
@@ -153,15 +155,20 @@ impl EmbeddedStore {
             _ => io_error(error),
         })?;
         let file = ProvingFile::new(files.store).map_err(io_error)?;
-        let mut database = redb::Builder::new()
-            .set_cache_size(CACHE_BYTES)
-            .create_with_backend(file.clone())
-            .map_err(|error| match error {
-                redb::DatabaseError::DatabaseAlreadyOpen => OpenError::InUse(PathBuf::new()),
-                other => refused_by_redb(other),
-            })?;
-        if care == Care::Use && store_bytes > 0 && store_bytes <= CHECKED_AT_OPEN_BYTES_MAX {
-            // Whether it had to be repaired does not matter here: what the repair may have lost is looked for below.
+        let repaired = Arc::new(AtomicBool::new(false));
+        let mut builder = redb::Builder::new();
+        builder.set_cache_size(CACHE_BYTES).set_repair_callback({
+            let repaired = Arc::clone(&repaired);
+            move |_| repaired.store(true, Ordering::Relaxed)
+        });
+        let mut database = builder.create_with_backend(file.clone()).map_err(|error| match error {
+            redb::DatabaseError::DatabaseAlreadyOpen => OpenError::InUse(PathBuf::new()),
+            other => refused_by_redb(other),
+        })?;
+        // A repair has checked every page already. Whether there was one does not matter otherwise: what it may have lost is looked
+        // for below.
+        let checked = repaired.load(Ordering::Relaxed) || store_bytes > CHECKED_AT_OPEN_BYTES_MAX;
+        if care == Care::Use && store_bytes > 0 && !checked {
             database.check_integrity().map_err(refused_by_redb)?;
         }
         let store = EmbeddedStore {

@@ -133,6 +133,13 @@ impl Server {
         ticks / 100.0
     }
 
+    /// Asks it to end, and waits until it has.
+    pub(crate) fn stop(&mut self) {
+        let process = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("it runs");
+        assert!(self.child.wait().expect("it ends").success(), "it ends in an orderly way");
+    }
+
     /// Ends it without a word.
     pub(crate) fn kill(&mut self) {
         // It is over for it either way.

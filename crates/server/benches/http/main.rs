@@ -239,7 +239,7 @@ fn commits_of_nothing(directory: &std::path::Path) -> Measured {
 
 async fn batches() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = boxoffice(directory.path());
+    let mut server = boxoffice(directory.path());
     create_hall(&server, "hall").await;
     let request = move |number: u64| {
         let commands: Vec<String> = (0..BATCH_COMMANDS as u64)
@@ -287,4 +287,5 @@ async fn batches() {
         bookings / took,
         (server.cpu_seconds() - before) * 1e6 / bookings,
     );
+    server.stop();
 }

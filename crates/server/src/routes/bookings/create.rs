@@ -277,7 +277,7 @@ pub(crate) async fn create(
     caller: Caller,
     key: IdempotencyKey,
     headers: HeaderMap,
-    Input(request): Input<NewBooking>,
+    Input(request): Input<Box<NewBooking>>,
 ) -> Result<Response, Problem> {
     let prepared = prepare(&app, caller, key, request).await?;
     // Whoever is told of an id before it is decided must not have chosen it: it may be another's, and the token with it.
@@ -300,7 +300,8 @@ pub(crate) struct Sent {
     pub(crate) inventory: InventoryNumber,
     caller: Caller,
     key: IdempotencyKey,
-    request: NewBooking,
+    // In a box: it is large, and passed on several times.
+    request: Box<NewBooking>,
     /// The id that it was to have.
     admitted: BookingId,
 }
@@ -310,7 +311,7 @@ pub(crate) async fn prepare(
     app: &App,
     caller: Caller,
     key: IdempotencyKey,
-    request: NewBooking,
+    request: Box<NewBooking>,
 ) -> Result<Prepared, Problem> {
     let inventory = request.inventory(app, &caller).await?;
     let mut book = request.command(app, &caller, inventory).await?;
