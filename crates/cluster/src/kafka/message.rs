@@ -112,8 +112,11 @@ impl Reply {
             Ok(Told { outcome, sequence, decided_at, replayed }) => {
                 Ok(Answer { outcome, sequence, decided_at, replayed })
             }
-            Err(NotDone::NoSuchInventory) => Err(SubmitError::NoSuchInventory),
-            Err(NotDone::Damaged(problem)) => Err(SubmitError::Damaged(problem.into())),
+            Err(reason) => {
+                tracing::warn!(%reason, "a command of this server was put aside");
+                // How far the log was read is noted a moment later: until then another owner may be given the command and decide it.
+                Err(SubmitError::OutcomeUnknown)
+            }
         }
     }
 }
@@ -156,6 +159,13 @@ mod tests {
             let read = Reply::decode(&reply.encode()).unwrap();
             assert_eq!(read, reply);
             assert_eq!(read.into_result().ok(), result.ok());
+        }
+    }
+
+    #[test]
+    fn of_what_was_put_aside_nobody_knows_whether_it_will_be_done() {
+        for reason in [NotDone::NoSuchInventory, NotDone::Damaged("a record is damaged".to_owned())] {
+            assert_eq!(Reply::new(TO, Err(reason)).into_result(), Err(SubmitError::OutcomeUnknown));
         }
     }
 
