@@ -7,6 +7,7 @@ use boxoffice_core::ids::BookingId;
 use boxoffice_core::map::HashMap;
 use parking_lot::Mutex;
 
+use crate::availability::Availability;
 use crate::ids::{InventoryNumber, inventory_of};
 use crate::store::{Store, StoreError};
 
@@ -24,16 +25,21 @@ pub(crate) fn chosen_ids(number: InventoryNumber, changes: &[Change]) -> impl It
 /// claim stands in for the store.
 pub(crate) struct ChosenIds {
     store: Arc<dyn Store>,
+    availability: Arc<Availability>,
     claimed: Mutex<HashMap<BookingId, (InventoryNumber, u32)>>,
 }
 
 impl ChosenIds {
-    pub(crate) fn new(store: Arc<dyn Store>) -> ChosenIds {
-        ChosenIds { store, claimed: Mutex::new(HashMap::default()) }
+    pub(crate) fn new(store: Arc<dyn Store>, availability: Arc<Availability>) -> ChosenIds {
+        ChosenIds { store, availability, claimed: Mutex::new(HashMap::default()) }
     }
 
     /// Whether the inventory may have a booking of this id. If so, it must let go of it some time.
     pub(crate) fn claim(&self, id: BookingId, number: InventoryNumber) -> Result<bool, StoreError> {
+        // The shard must not wait for a store that is away, once for every booking in its queue.
+        if self.availability.away_for().is_some() {
+            return Err(StoreError::Unavailable("it has not for a while".to_owned()));
+        }
         {
             let mut claimed = self.claimed.lock();
             let (owner, claims) = claimed.entry(id).or_insert((number, 0));

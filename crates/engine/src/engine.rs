@@ -15,7 +15,6 @@ use tokio::sync::{oneshot, watch};
 
 use crate::answer::{Answer, Asked, Group, SubmitError};
 use crate::archive::{self, ArchiveError, Contents};
-use crate::availability::Availability;
 use crate::clock::Clock;
 use crate::ids::{self, InventoryNumber, inventory_of};
 use crate::inbox::{Inbox, Rejected};
@@ -24,13 +23,14 @@ use crate::limits::{
 };
 use crate::moved::Moved;
 use crate::published::{Entry, Published, Registry, State, route_of};
+use crate::record::Head;
 use crate::routing::{Position, Routed, Router};
 use crate::shard::{Request, Shard, Target};
 use crate::snapshot::Retention;
 use crate::stepped::{Assembled, assemble};
 use crate::store::{CommitError, Document, EmbeddedStore, OpenError, Store, StoreError};
 use crate::subscription::Subscription;
-use crate::threads::{self, Errand, News, Nudge, Offer, Shared, StopReason, Threads};
+use crate::threads::{self, News, Nudge, Offer, Question, Shared, Sought, StopReason, Threads};
 use crate::view::StockView;
 
 /// A running engine. Clones are handles to the same one; it stops in an orderly way when the last is dropped, or when
@@ -112,6 +112,9 @@ pub struct Standing {
 /// Threads that read inventories from the store: a large one must not keep the others waiting.
 const LOADERS: usize = 2;
 
+/// Threads that ask a shared store what callers want to know: one question must not keep all the others waiting.
+const FINDERS: usize = 2;
+
 impl Engine {
     /// Opens the embedded store in a directory, which is created if it does not exist, and starts an engine on it.
     pub fn open(directory: &Path, settings: &Settings) -> Result<Engine, StartError> {
@@ -120,17 +123,18 @@ impl Engine {
 
     /// Starts an engine on a store. Reads the list of inventories, and nothing else.
     pub fn start(store: Arc<dyn Store>, clock: Clock, settings: &Settings) -> Result<Engine, StartError> {
-        let Assembled { registry, shards, committer } = assemble(&store, settings)?;
+        let Assembled { registry, shards, committer, availability } = assemble(&store, settings)?;
         let count = shards.len();
         let shared = Arc::new(Shared {
             clock,
             store,
             committer,
-            availability: Availability::default(),
+            availability,
             shards: (0..count).map(|_| Inbox::new(QUEUE_COMMANDS_MAX)).collect(),
             due: (0..count).map(|_| AtomicI64::new(i64::MAX)).collect(),
             sealed: Inbox::new(count),
             errands: Inbox::new(QUEUE_COMMANDS_MAX),
+            questions: Inbox::new(QUEUE_COMMANDS_MAX),
             catch_ups: Arc::new(Inbox::new(0)),
             snapshots: Inbox::new(0),
             retention: settings.retention,
@@ -326,9 +330,16 @@ impl Engine {
         if known.is_some() || !shared.store.is_shared() {
             return Ok(known);
         }
+        let found = self.find_out(Sought::Named(name.into())).await?;
+        Ok(found.map(|head| head.inventory))
+    }
+
+    /// Asks a store that other processes write to as well, for as long as it is not away.
+    async fn find_out(&self, sought: Sought) -> Result<Option<Head>, SubmitError> {
+        let shared = &self.running.shared;
         shared.availability.check()?;
-        let (sender, receiver) = oneshot::channel();
-        match shared.errands.offer(Errand::Find(name.into(), sender)) {
+        let (reply, receiver) = oneshot::channel();
+        match shared.questions.offer(Question { sought, reply }) {
             Ok(()) => match shared.availability.or_away(receiver).await {
                 Some(found) => Ok(found.map_err(|_| SubmitError::Stopped)??),
                 None => Err(SubmitError::unavailable()),
@@ -400,11 +411,16 @@ impl Engine {
         {
             return Ok(Some((named, booking)));
         }
-        self.running.shared.availability.check()?;
-        let found = self.running.shared.store.find_booking(id)?;
-        let chosen = if self.is_shared() { found.or(inventory_of(id)) } else { found };
-        let Some(number) = chosen.filter(|&number| self.entry(number).is_ok()) else { return Ok(None) };
-        let is_certain = !self.is_shared() || self.catch_up(number).await?;
+        let (number, is_certain) = if self.is_shared() {
+            let found = self.find_out(Sought::Booking(id)).await?;
+            let Some(Head { inventory, sequence, .. }) = found else { return Ok(None) };
+            (inventory, self.catch_up(inventory, sequence).await?)
+        } else {
+            // A store of its own answers at once.
+            let found = self.running.shared.store.find_booking(id)?;
+            let Some(number) = found.filter(|&number| self.entry(number).is_ok()) else { return Ok(None) };
+            (number, true)
+        };
         let booking = self.look(number, |state| state.bookings.get(id).cloned()).await?;
         if booking.is_none() && !is_certain {
             return Err(SubmitError::unavailable());
@@ -427,13 +443,11 @@ impl Engine {
         self.running.shared.store.leads()
     }
 
-    /// Waits until the view of an inventory shows everything that was committed before it was asked, by whomever, and says
-    /// whether it does: not for long.
-    async fn catch_up(&self, inventory: InventoryNumber) -> Result<bool, SubmitError> {
-        let heads = self.running.shared.store.heads_of(&[inventory])?;
-        let Some(head) = heads.first() else { return Ok(true) };
-        let mut sequence = self.published(inventory).await?.follow();
-        let caught_up = sequence.wait_for(|&sequence| sequence >= head.sequence);
+    /// Waits until the view of an inventory shows what the store is known to have, by whomever, and says whether it does: not
+    /// for long.
+    async fn catch_up(&self, inventory: InventoryNumber, sequence: u64) -> Result<bool, SubmitError> {
+        let mut shown = self.published(inventory).await?.follow();
+        let caught_up = shown.wait_for(|&shown| shown >= sequence);
         Ok(tokio::time::timeout(CATCH_UP_MAX, caught_up).await.is_ok_and(|caught_up| caught_up.is_ok()))
     }
 
@@ -719,6 +733,9 @@ impl Running {
         others.push(spawn("snapshotter", Box::new(threads::run_snapshotter))?);
         if self.shared.store.is_shared() {
             others.push(spawn("follower", Box::new(threads::run_follower))?);
+            for _ in 0..FINDERS {
+                others.push(spawn("finder", Box::new(threads::run_finder))?);
+            }
         }
         let mut threads = self.threads.shards.lock();
         for (index, shard) in shards.into_iter().enumerate() {

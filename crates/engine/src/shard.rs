@@ -50,6 +50,7 @@ pub(crate) struct Shard {
     generations: u32,
     live: HashMap<InventoryNumber, Live>,
     loading: HashMap<InventoryNumber, Waiting>,
+    recalled: HashMap<InventoryNumber, Recalled>,
     contended: Contended,
     /// Inventories that were created here and are not yet in the registry.
     created: HashMap<Arc<str>, InventoryNumber>,
@@ -151,6 +152,18 @@ struct Waiting {
     seen: u64,
 }
 
+/// Commands that were decided on a reading that is out of date. They are kept until the last batch of it has come back, so that
+/// they are decided again in their order.
+struct Recalled {
+    generation: u32,
+    /// Batches on their way.
+    in_flight: u32,
+    /// Of the batches that have come back, in order.
+    fenced: Vec<Request>,
+    /// What was asked after all of them.
+    later: Vec<Request>,
+}
+
 impl Shard {
     pub(crate) fn new(
         registry: Arc<Registry>,
@@ -169,6 +182,7 @@ impl Shard {
             generations: 0,
             live: HashMap::default(),
             loading: HashMap::default(),
+            recalled: HashMap::default(),
             contended: Contended::default(),
             created: HashMap::default(),
             deadlines: if is_shared { Deadlines::shared() } else { Deadlines::default() },
@@ -283,6 +297,7 @@ impl Shard {
                 None => return self.create(now, request),
             },
         };
+        let Some(request) = self.wait_for_recalled(number, request) else { return };
         let Some(request) = self.wait_for_turn(now, number, request) else { return };
         let Some(request) = self.decide(now, number, request) else { return };
         let waiting = self.begin_loading(number);
@@ -291,6 +306,17 @@ impl Shard {
         } else {
             request.asked.answer(Err(SubmitError::overloaded()));
         }
+    }
+
+    /// Lets a command wait if earlier ones of its inventory are still on their way back; gives it back if none are.
+    fn wait_for_recalled(&mut self, number: InventoryNumber, request: Request) -> Option<Request> {
+        let Some(recalled) = self.recalled.get_mut(&number) else { return Some(request) };
+        if recalled.later.len() < WAITING_FOR_LOAD_COMMANDS_MAX {
+            recalled.later.push(request);
+        } else {
+            request.asked.answer(Err(SubmitError::overloaded()));
+        }
+        None
     }
 
     /// Prepares for a command that will be submitted soon: see [`Inventory::look_ahead`].
@@ -429,38 +455,65 @@ impl Shard {
                 live.journal_bytes += journal_bytes;
                 self.created.remove(&live.name);
                 self.want_snapshot(*number, SNAPSHOT_JOURNAL_FACTOR_MAX);
+            } else {
+                self.come_back(now, *number, *generation, Vec::new());
             }
             self.end_turn(*number);
         }
         for Fenced { number, generation, requests } in fenced {
             if self.live.get(&number).is_some_and(|live| live.generation == generation) {
-                tracing::warn!(%number, "another writer was here; reading the inventory again");
-                let live = self.live.remove(&number).expect("just seen");
-                self.created.remove(&live.name);
-                // What was decided since on the state that was dropped is decided again as well.
-                let dropped =
-                    self.open.parts.extract_if(.., |part| part.number == number).collect::<Vec<_>>();
-                self.open.commands -= dropped.iter().map(|part| part.answered.len()).sum::<usize>();
-                let answers = dropped.iter().flat_map(|part| &part.answered).map(|(_, answer)| answer);
-                self.open.units -= answers.map(Answer::units).sum::<usize>();
-                self.number_open_parts();
-                // Also if nobody waits for it: what fell due in it must fall due again.
-                // One that was created here has another number now, or another creator.
-                if self.registry.of_number(number).is_some_and(|entry| entry.name == live.name) {
-                    self.contend(now, number);
-                    self.end_turn(number);
-                    self.begin_loading(number);
-                }
-                // Their ids are claimed again when they are decided again.
-                chosen_ids(number, &live.changes).for_each(|id| self.chosen_ids.let_go(id));
-                let since = dropped.into_iter().flat_map(|part| part.answered).map(|(request, _)| request);
-                let later = self.take_waiting(number);
-                for request in requests.into_iter().chain(since).chain(later) {
-                    self.submit(now, request);
-                }
+                self.recall(now, number, requests);
             } else {
-                requests.into_iter().for_each(|request| self.submit(now, request));
+                self.come_back(now, number, generation, requests);
             }
+        }
+    }
+
+    /// Another writer was there: drops an inventory and has everything decided again that was decided on it.
+    fn recall(&mut self, now: Timestamp, number: InventoryNumber, fenced: Vec<Request>) {
+        tracing::warn!(%number, "another writer was here; reading the inventory again");
+        let live = self.live.remove(&number).expect("what is recalled was in memory");
+        self.created.remove(&live.name);
+        // What was decided since on the state that was dropped is decided again as well.
+        let dropped = self.open.parts.extract_if(.., |part| part.number == number).collect::<Vec<_>>();
+        self.open.commands -= dropped.iter().map(|part| part.answered.len()).sum::<usize>();
+        let answers = dropped.iter().flat_map(|part| &part.answered).map(|(_, answer)| answer);
+        self.open.units -= answers.map(Answer::units).sum::<usize>();
+        self.number_open_parts();
+        // Also if nobody waits for it: what fell due in it must fall due again.
+        // One that was created here has another number now, or another creator.
+        if self.registry.of_number(number).is_some_and(|entry| entry.name == live.name) {
+            self.contend(now, number);
+            self.end_turn(number);
+            self.begin_loading(number);
+        }
+        // Their ids are claimed again when they are decided again.
+        chosen_ids(number, &live.changes).for_each(|id| self.chosen_ids.let_go(id));
+        let since = dropped.into_iter().flat_map(|part| part.answered).map(|(request, _)| request);
+        let later = since.chain(self.take_waiting(number)).collect();
+        let (generation, in_flight) = (live.generation, live.in_flight);
+        self.recalled.insert(number, Recalled { generation, in_flight, fenced: Vec::new(), later });
+        self.come_back(now, number, generation, fenced);
+    }
+
+    /// A batch of a reading that was dropped has come back, with what of it is to be decided again. After the last one all is.
+    fn come_back(
+        &mut self,
+        now: Timestamp,
+        number: InventoryNumber,
+        generation: u32,
+        fenced: Vec<Request>,
+    ) {
+        let recalled = self.recalled.get_mut(&number).filter(|recalled| recalled.generation == generation);
+        let Some(recalled) = recalled else {
+            // Another inventory has its number by now; nothing else of it is on its way.
+            return fenced.into_iter().for_each(|request| self.submit(now, request));
+        };
+        recalled.fenced.extend(fenced);
+        recalled.in_flight -= 1;
+        if recalled.in_flight == 0 {
+            let Recalled { fenced, later, .. } = self.recalled.remove(&number).expect("just seen");
+            fenced.into_iter().chain(later).for_each(|request| self.submit(now, request));
         }
     }
 
@@ -484,6 +537,9 @@ impl Shard {
             part.answered.into_iter().for_each(|(request, _)| request.asked.answer(Err(error.clone())));
         }
         self.give_up_turns(error);
+        for (_, Recalled { fenced, later, .. }) in self.recalled.drain() {
+            fenced.into_iter().chain(later).for_each(|request| request.asked.answer(Err(error.clone())));
+        }
         for (_, waiting) in self.loading.drain() {
             waiting.readers.into_iter().for_each(|reader| drop(reader.send(Err(error.clone()))));
             waiting.requests.into_iter().for_each(|request| request.asked.answer(Err(error.clone())));

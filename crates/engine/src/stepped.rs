@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::answer::{Answer, Asked, SubmitError};
+use crate::availability::Availability;
 use crate::chosen_ids::ChosenIds;
 use crate::clock::Clock;
 use crate::commit::{Committer, Sealed, Settled};
@@ -31,13 +32,15 @@ pub(crate) struct Assembled {
     pub(crate) registry: Arc<Registry>,
     pub(crate) shards: Vec<Shard>,
     pub(crate) committer: Committer,
+    pub(crate) availability: Arc<Availability>,
 }
 
 /// Reads the list of inventories and hands each to its shard.
 pub(crate) fn assemble(store: &Arc<dyn Store>, settings: &Settings) -> Result<Assembled, StoreError> {
     let heads = store.heads()?;
     let registry = Arc::new(Registry::default());
-    let chosen_ids = Arc::new(ChosenIds::new(Arc::clone(store)));
+    let availability = Arc::new(Availability::default());
+    let chosen_ids = Arc::new(ChosenIds::new(Arc::clone(store), Arc::clone(&availability)));
     let next_number = heads.iter().map(|head| head.inventory.0 + 1).max().unwrap_or(1);
     let numbers = Arc::new(AtomicU32::new(next_number));
     let count = settings.shards.max(1);
@@ -59,7 +62,7 @@ pub(crate) fn assemble(store: &Arc<dyn Store>, settings: &Settings) -> Result<As
         standing: Mutex::default(),
         began: Mutex::default(),
     };
-    Ok(Assembled { registry, shards, committer })
+    Ok(Assembled { registry, shards, committer, availability })
 }
 
 /// An engine that moves only when told to.
@@ -114,7 +117,7 @@ impl SteppedEngine {
         clock: Clock,
         settings: &Settings,
     ) -> Result<SteppedEngine, StoreError> {
-        let Assembled { registry, shards, committer } = assemble(&store, settings)?;
+        let Assembled { registry, shards, committer, .. } = assemble(&store, settings)?;
         Ok(SteppedEngine {
             store,
             clock,

@@ -15,7 +15,7 @@ use crate::availability::Availability;
 use crate::clock::Clock;
 use crate::commit::{Committer, Sealed, Settled};
 use crate::engine::shard_of;
-use crate::ids::InventoryNumber;
+use crate::ids::{InventoryNumber, inventory_of};
 use crate::inbox::Inbox;
 use crate::limits::{FOLLOW_AT_ONCE_EVERY, FOLLOW_EVERY, GATHERED_COMMANDS, LOOK_AHEAD_COMMANDS};
 use crate::load::{self, LoadError, Loaded};
@@ -63,10 +63,22 @@ pub(crate) enum News {
 pub(crate) enum Errand {
     /// For a shard, by its index.
     Load(usize, InventoryNumber),
-    /// For somebody who asks for an inventory that is not known here: another process may have just created it.
-    Find(Arc<str>, oneshot::Sender<Result<Option<InventoryNumber>, StoreError>>),
     /// For a subscriber that fell behind.
     Records(InventoryNumber, u64, oneshot::Sender<Result<Vec<Vec<u8>>, StoreError>>),
+}
+
+/// What a caller asks a store that other processes write to as well. That may take long to answer, and callers must not block.
+pub(crate) struct Question {
+    pub(crate) sought: Sought,
+    pub(crate) reply: oneshot::Sender<Result<Option<Head>, StoreError>>,
+}
+
+/// Whose head is asked for.
+pub(crate) enum Sought {
+    /// Of the inventory of a name, which another process may have just created.
+    Named(Arc<str>),
+    /// Of the inventory that a booking is in, if there is such a booking.
+    Booking(BookingId),
 }
 
 /// What others wrote is to be read for a shard, by its index.
@@ -99,12 +111,14 @@ pub(crate) struct Shared {
     pub(crate) clock: Clock,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) committer: Committer,
-    pub(crate) availability: Availability,
+    pub(crate) availability: Arc<Availability>,
     pub(crate) shards: Vec<Inbox<Offer, News>>,
     /// For each shard, when something is due in it, or was and has not been done.
     pub(crate) due: Vec<AtomicI64>,
     pub(crate) sealed: Inbox<Infallible, Sealed>,
     pub(crate) errands: Inbox<Errand, Errand>,
+    /// Beside the errands: small questions must not wait for large inventories.
+    pub(crate) questions: Inbox<Question, Question>,
     /// Beside the errands: whoever waits in its turn must not wait for a large inventory of somebody else.
     pub(crate) catch_ups: Arc<Inbox<Infallible, CatchUp>>,
     pub(crate) snapshots: Inbox<(usize, InventoryNumber), (usize, InventoryNumber)>,
@@ -159,6 +173,7 @@ impl Shared {
         self.shards.iter().for_each(|inbox| drop(inbox.tell(News::GiveUp)));
         self.sealed.close();
         self.errands.close();
+        self.questions.close();
         self.catch_ups.close();
         self.snapshots.close();
     }
@@ -366,25 +381,46 @@ pub(crate) fn run_loader(shared: &Shared) {
                 // A shard that has ended has answered those who waited.
                 drop(shared.shards[shard].tell(News::Loaded(number, result)));
             }
-            Errand::Find(name, reply) => {
-                let found = shared.store.head_named(&name).map(|head| {
-                    let head = head?;
-                    shared.committer.learn(&head);
-                    let number = head.inventory;
-                    let shard = shard_of(route_of(&head.name), shared.shards.len());
-                    // One that has ended need not know.
-                    drop(shared.shards[shard].tell(News::Seen(head)));
-                    Some(number)
-                });
-                // Whoever asked may be gone.
-                drop(reply.send(found));
-            }
             Errand::Records(number, after, reply) => {
                 let records = shared.store.records(number, after, crate::limits::JOURNAL_READ_BYTES);
                 // The subscriber may be gone.
                 drop(reply.send(records));
             }
         }
+    }
+}
+
+/// Asks the store what callers want to know.
+pub(crate) fn run_finder(shared: &Shared) {
+    let _guard = Guard { shared, name: "finder", end: end_helper, index: 0 };
+    while let Some(Question { sought, reply }) = shared.questions.take_one() {
+        // Whoever asked may be gone, as all are when the store is away: nobody waits for it then.
+        if reply.is_closed() {
+            continue;
+        }
+        let found = find(&*shared.store, &sought);
+        if let Ok(Some(head)) = &found {
+            shared.committer.learn(head);
+            let entry = shared.committer.registry.of_number(head.inventory);
+            let shown = entry.and_then(|entry| entry.published()).map(|published| published.sequence());
+            if shown.is_none_or(|shown| shown < head.sequence) {
+                let shard = shard_of(route_of(&head.name), shared.shards.len());
+                // One that has ended need not know.
+                drop(shared.shards[shard].tell(News::Seen(head.clone())));
+            }
+        }
+        // They may be gone by now.
+        drop(reply.send(found));
+    }
+}
+
+fn find(store: &dyn Store, sought: &Sought) -> Result<Option<Head>, StoreError> {
+    match sought {
+        Sought::Named(name) => store.head_named(name),
+        Sought::Booking(id) => match store.find_booking(*id)?.or(inventory_of(*id)) {
+            Some(number) => Ok(store.heads_of(&[number])?.pop()),
+            None => Ok(None),
+        },
     }
 }
 
@@ -481,6 +517,7 @@ impl Threads {
         join(&self.shards);
         shared.sealed.close();
         shared.errands.close();
+        shared.questions.close();
         shared.catch_ups.close();
         shared.snapshots.close();
         join(&self.others);

@@ -26,7 +26,6 @@ const LOOK_AT_OTHERS: Duration = Duration::from_secs(1);
 const CHANGES_AT_ONCE: usize = 1_000;
 /// How often it is noted that some cannot be sent.
 const NOTED_EVERY: Duration = Duration::from_secs(60);
-const CURSOR_PREFIX: &str = "kafka/changes/";
 
 /// One change, as it is sent.
 #[derive(Debug, Serialize)]
@@ -69,10 +68,10 @@ async fn follow(
     noted: &mut Option<Instant>,
 ) -> Result<(), Problem> {
     if all {
-        let (engine, known) = (app.engine.clone(), cursors.is_some());
+        let (engine, topic, known) = (app.engine.clone(), changes.topic().to_owned(), cursors.is_some());
         let read = move || {
             let leads = engine.leads()?;
-            let read = if leads && !known { Some(read_cursors(&engine)?) } else { None };
+            let read = if leads && !known { Some(read_cursors(&engine, &topic)?) } else { None };
             Ok::<_, StoreError>((leads, read))
         };
         match tokio::task::spawn_blocking(read).await.expect("reading does not panic")? {
@@ -84,6 +83,10 @@ async fn follow(
     let Some(cursors) = cursors else { return Ok(()) };
     for standing in standings(app, all).await? {
         let cursor = cursors.entry(standing.number).or_default();
+        if all {
+            // A cursor of a backup may be ahead of the journal that was saved before it. What is in memory may be behind both.
+            *cursor = (*cursor).min(standing.sequence);
+        }
         // One that cannot be read, or whose changes are not taken, is in nobody's way.
         if let Err(problem) = send_all(app, changes, &standing, cursor).await
             && noted.is_none_or(|at| at.elapsed() >= NOTED_EVERY)
@@ -105,7 +108,8 @@ async fn send_all(
 ) -> Result<(), Problem> {
     while *cursor < standing.sequence {
         let reached = send_some(app, changes, standing, *cursor).await?;
-        let document = (format!("{CURSOR_PREFIX}{}", standing.number.0), Some(reached.to_string().into()));
+        let name = format!("{}{}", cursor_prefix(changes.topic()), standing.number.0);
+        let document = (name, Some(reached.to_string().into()));
         let engine = app.engine.clone();
         let write = move || engine.write_documents(&[document]);
         tokio::task::spawn_blocking(write).await.expect("writing does not panic")?;
@@ -149,12 +153,18 @@ async fn send_some(app: &App, changes: &Changes, standing: &Standing, after: u64
     Ok(reached)
 }
 
-fn read_cursors(engine: &Engine) -> Result<HashMap<InventoryNumber, u64>, StoreError> {
+/// Another topic is sent everything from the beginning.
+fn cursor_prefix(topic: &str) -> String {
+    format!("kafka/changes/{topic}/")
+}
+
+fn read_cursors(engine: &Engine, topic: &str) -> Result<HashMap<InventoryNumber, u64>, StoreError> {
+    let prefix = cursor_prefix(topic);
     let parsed = |(name, contents): (String, Vec<u8>)| {
-        let number = name.strip_prefix(CURSOR_PREFIX).and_then(|number| number.parse().ok());
+        let number = name.strip_prefix(&prefix).and_then(|number| number.parse().ok());
         let sequence = std::str::from_utf8(&contents).ok().and_then(|text| text.parse().ok());
         let damaged = || StoreError::Inconsistent(format!("the document {name:?} cannot be read"));
         number.zip(sequence).map(|(number, sequence)| (InventoryNumber(number), sequence)).ok_or_else(damaged)
     };
-    engine.documents(CURSOR_PREFIX)?.into_iter().map(parsed).collect()
+    engine.documents(&prefix)?.into_iter().map(parsed).collect()
 }

@@ -7,7 +7,7 @@ use boxoffice_core::command::{Action, Command};
 use boxoffice_core::ids::BookingId;
 use boxoffice_core::outcome::Grant;
 use boxoffice_engine::view::StockView;
-use boxoffice_engine::{Answer, InventoryNumber};
+use boxoffice_engine::{Answer, Engine, InventoryNumber, SubmitError};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -54,14 +54,16 @@ impl<T: Serialize> Asked<'_, T> {
     /// Sends an action to an inventory and waits for its durable answer.
     pub(crate) async fn send(&self, inventory: InventoryNumber, action: Action) -> Result<Granted, Problem> {
         let answer = self.app.engine.submit(inventory, self.command(action)).await?;
-        self.understand(self.app.engine.view(inventory).await?, answer).await
+        self.understand(stock_after(&self.app.engine, inventory).await?, answer).await
     }
 
     /// Sends an action that creates the inventory of a name.
     pub(crate) async fn create(&self, name: &str, action: Action) -> Result<Granted, Problem> {
         let answer = self.app.engine.submit_to(name, self.command(action)).await?;
         match self.app.engine.number(name) {
-            Some(inventory) => self.understand(self.app.engine.view(inventory).await?, answer).await,
+            Some(inventory) => {
+                self.understand(stock_after(&self.app.engine, inventory).await?, answer).await
+            }
             // Refused, and so not made.
             None => match answer::granted(&answer, None, self.caller) {
                 Err(problem) => Err(problem),
@@ -93,10 +95,41 @@ impl<T: Serialize> Asked<'_, T> {
         }
         let Some(named) = problem.more.get("booking").and_then(Value::as_str) else { return Ok(()) };
         let id = BookingId::from_bytes(uuid::Uuid::try_parse(named).expect("we wrote it").into_bytes());
-        let found = self.app.engine.booking(id).await?;
+        let found = self.app.engine.booking(id).await.map_err(|error| untold(&error))?;
         if !found.is_some_and(|(_, booking)| self.caller.sees(&booking)) {
             problem.more.insert("booking".to_owned(), Value::Null);
         }
         Ok(())
+    }
+}
+
+/// The stock with which an answer of the engine is told. The command was decided: whoever cannot be told how must not be told that
+/// nothing was done.
+pub(crate) async fn stock_after(
+    engine: &Engine,
+    inventory: InventoryNumber,
+) -> Result<Arc<StockView>, SubmitError> {
+    engine.view(inventory).await.map_err(|error| untold(&error))
+}
+
+/// What is left to say when something cannot be read that is needed to tell an answer.
+fn untold(error: &SubmitError) -> SubmitError {
+    tracing::warn!(%error, "a command was decided, and its answer cannot be told");
+    SubmitError::OutcomeUnknown
+}
+
+#[cfg(test)]
+mod tests {
+    use boxoffice_engine::store::MemoryStore;
+    use boxoffice_engine::{Clock, Settings};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn whoever_cannot_be_told_an_answer_is_not_told_that_nothing_was_done() {
+        let store = Arc::new(MemoryStore::default());
+        let engine = Engine::start(store, Clock::system(), &Settings::default()).unwrap();
+        let unreadable = stock_after(&engine, InventoryNumber(7)).await;
+        assert_eq!(Problem::from(unreadable.unwrap_err()).code, "OUTCOME_UNKNOWN");
     }
 }

@@ -105,7 +105,7 @@ pub(super) struct Health(Arc<State>);
 #[derive(Default)]
 struct State {
     is_away: AtomicBool,
-    /// Nothing can be sent any more until the program is started again.
+    /// Nothing can be sent any more until the program, or a newer one, is started again.
     is_broken: AtomicBool,
 }
 
@@ -121,6 +121,12 @@ impl Health {
         measure::available(self.is_up());
     }
 
+    /// No more commands are taken until somebody starts this server again.
+    pub(super) fn give_up(&self) {
+        self.0.is_broken.store(true, Ordering::Relaxed);
+        measure::available(false);
+    }
+
     /// Looks for a broker if there was none.
     pub(super) fn look(&self, producer: &Sender, topic: &str) {
         if !self.is_up() && producer.client().fetch_metadata(Some(topic), LOOKED_FOR_WITHIN).is_ok() {
@@ -134,9 +140,8 @@ impl ClientContext for Health {
         match error {
             KafkaError::Global(RDKafkaErrorCode::AllBrokersDown) => self.set(false),
             KafkaError::Global(RDKafkaErrorCode::Fatal) => {
-                self.0.is_broken.store(true, Ordering::Relaxed);
                 tracing::error!(reason, "nothing can be sent to Kafka any more: start this server again");
-                measure::available(false);
+                self.give_up();
             }
             error => tracing::debug!(%error, reason, "Kafka"),
         }

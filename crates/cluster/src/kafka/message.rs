@@ -9,6 +9,9 @@ use boxoffice_engine::{Answer, InventoryNumber, SubmitError};
 use serde::{Deserialize, Serialize};
 
 const VERSION: u8 = 1;
+/// Versions stay below this: no text begins with such a byte, so that what somebody else wrote into the topic is not taken for a
+/// command of a newer program.
+const VERSIONS_END: u8 = 32;
 
 /// Where a reply goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,12 +68,14 @@ pub(super) enum NotDone {
 pub(super) enum MessageError {
     #[error("no bytes")]
     Empty,
+    #[error("message version {0} is of a newer program; this one reads version {VERSION}")]
+    Newer(u8),
     #[error("message version {0} is not known; this program reads version {VERSION}")]
     UnknownVersion(u8),
     #[error("the message is damaged: {0}")]
     Damaged(#[from] postcard::Error),
     #[error("the command is damaged: {0}")]
-    Command(#[from] codec::DecodeError),
+    Command(codec::DecodeError),
 }
 
 pub(super) fn encode_command(
@@ -85,7 +90,14 @@ pub(super) fn encode_command(
 
 pub(super) fn decode_command(bytes: &[u8]) -> Result<Taken, MessageError> {
     let (heading, rest): (Heading, &[u8]) = postcard::take_from_bytes(body(bytes)?)?;
-    let command = codec::decode_command(rest)?;
+    let command = codec::decode_command(rest).map_err(|error| match error {
+        codec::DecodeError::UnknownVersion(version)
+            if (codec::FORMAT_VERSION..VERSIONS_END).contains(&version) =>
+        {
+            MessageError::Newer(version)
+        }
+        error => MessageError::Command(error),
+    })?;
     Ok(Taken { inventory: InventoryNumber(heading.inventory), reply_to: heading.reply_to, command })
 }
 
@@ -112,8 +124,11 @@ impl Reply {
             Ok(Told { outcome, sequence, decided_at, replayed }) => {
                 Ok(Answer { outcome, sequence, decided_at, replayed })
             }
-            Err(NotDone::NoSuchInventory) => Err(SubmitError::NoSuchInventory),
-            Err(NotDone::Damaged(problem)) => Err(SubmitError::Damaged(problem.into())),
+            Err(reason) => {
+                tracing::warn!(%reason, "a command of this server was put aside");
+                // How far the log was read is noted a moment later: until then another owner may be given the command and decide it.
+                Err(SubmitError::OutcomeUnknown)
+            }
         }
     }
 }
@@ -126,6 +141,7 @@ fn body(bytes: &[u8]) -> Result<&[u8], MessageError> {
     match bytes.split_first() {
         None => Err(MessageError::Empty),
         Some((&VERSION, body)) => Ok(body),
+        Some((&version, _)) if (VERSION..VERSIONS_END).contains(&version) => Err(MessageError::Newer(version)),
         Some((&version, _)) => Err(MessageError::UnknownVersion(version)),
     }
 }
@@ -160,11 +176,28 @@ mod tests {
     }
 
     #[test]
+    fn of_what_was_put_aside_nobody_knows_whether_it_will_be_done() {
+        for reason in [NotDone::NoSuchInventory, NotDone::Damaged("a record is damaged".to_owned())] {
+            assert_eq!(Reply::new(TO, Err(reason)).into_result(), Err(SubmitError::OutcomeUnknown));
+        }
+    }
+
+    #[test]
     fn what_is_no_message_is_refused() {
         let bytes = encode_command(InventoryNumber(5), None, &Command::of(Action::Expire));
         for length in 0..bytes.len() {
             assert!(decode_command(&bytes[..length]).is_err(), "{length} bytes");
         }
-        assert!(matches!(decode_command(&[2, 0]), Err(MessageError::UnknownVersion(2))));
+        assert!(matches!(decode_command(b"rubbish"), Err(MessageError::UnknownVersion(b'r'))));
+    }
+
+    #[test]
+    fn what_a_newer_program_wrote_is_told_from_rubbish() {
+        assert!(matches!(decode_command(&[2, 0]), Err(MessageError::Newer(2))));
+        let command = Command::of(Action::Expire);
+        let mut bytes = encode_command(InventoryNumber(5), None, &command);
+        let format_version = bytes.len() - codec::encode_command(&command).len();
+        bytes[format_version] += 1;
+        assert!(matches!(decode_command(&bytes), Err(MessageError::Newer(2))));
     }
 }

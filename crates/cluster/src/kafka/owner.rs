@@ -21,7 +21,7 @@ use super::StartError;
 use super::broker::Member;
 use super::log::{Log, committed};
 use super::measure;
-use super::message::{self, NotDone, Reply, ReplyTo, Taken};
+use super::message::{self, MessageError, NotDone, Reply, ReplyTo, Taken};
 use super::router::KafkaRouter;
 use crate::postgres::PostgresStore;
 use crate::wait::wait;
@@ -64,7 +64,7 @@ struct Open {
     message: OwnedMessage,
 }
 
-/// The node stops, or its engine has: what was not answered is left to others.
+/// The node stops, or its engine has, or it is too old: what was not answered is left to others.
 struct Stopped;
 
 impl Owner {
@@ -217,11 +217,23 @@ impl Owner {
     fn decide(&mut self, round: Vec<OwnedMessage>, stopping: &AtomicBool) -> Result<(), Stopped> {
         let mut ends: BTreeMap<i32, i64> = BTreeMap::new();
         let mut open = Vec::with_capacity(round.len());
+        let mut is_too_old = false;
         for message in round {
             let (partition, offset) = (message.partition(), message.offset());
+            let taken = message::decode_command(message.payload().unwrap_or_default());
+            if let Err(error @ MessageError::Newer(_)) = &taken {
+                tracing::error!(
+                    %error,
+                    partition,
+                    offset,
+                    "this server decides none of Kafka's commands any more: start the newer program in its place"
+                );
+                is_too_old = true;
+                break;
+            }
             ends.insert(partition, offset);
             let position = self.position(&message, stopping)?;
-            match message::decode_command(message.payload().unwrap_or_default()) {
+            match taken {
                 Ok(Taken { inventory, reply_to, command }) => {
                     open.push(Open { position, reply_to, inventory, command, message });
                 }
@@ -239,6 +251,11 @@ impl Owner {
             if let Err(error) = self.member.store_offset(&self.router.topics.commands, partition, offset) {
                 tracing::debug!(%error, partition, "how far it came is not noted");
             }
+        }
+        if is_too_old {
+            // It was taken for good, perhaps answered 202: whoever can read it decides it, once this one has left the group.
+            self.router.health.give_up();
+            return Err(Stopped);
         }
         Ok(())
     }

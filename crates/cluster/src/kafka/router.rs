@@ -229,6 +229,11 @@ pub struct Changes {
 pub struct ChangesError(String);
 
 impl Changes {
+    /// Where they go.
+    pub fn topic(&self) -> &str {
+        &self.topic
+    }
+
     /// Sends messages of one inventory, in order, and waits until the brokers have all of them.
     pub async fn send(&self, inventory: &str, messages: &[Vec<u8>]) -> Result<(), ChangesError> {
         if !self.health.is_up() {

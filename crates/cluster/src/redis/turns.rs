@@ -15,10 +15,6 @@ use super::redlock::{Lock, LockError, LockSettings, Redlock};
 use super::urls::Instances;
 use crate::turns::{NoTurn, Pending, Turn, Turns};
 
-/// A turn is extended every half a second; one whose node has died ends after so long.
-const LASTS: Duration = Duration::from_secs(3);
-/// Between two attempts, at least and at most. Turns are short, and those who wait find out by asking.
-const ASK_AGAIN_AFTER: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(8));
 /// Whoever gave a turn back does not ask for the next one sooner than those who have waited for it.
 const OTHERS_FIRST: Duration = Duration::from_millis(10);
 /// For so long after no majority was there, nobody is asked.
@@ -27,6 +23,7 @@ const AWAY_FOR: Duration = Duration::from_secs(1);
 /// Turns of all nodes that have the same instances.
 pub struct RedlockTurns {
     locks: Arc<Redlock>,
+    settings: LockSettings,
     otherwise: Box<dyn Turns>,
     given_back: Arc<GivenBack>,
     away_until: Mutex<Option<Instant>>,
@@ -43,41 +40,48 @@ struct LockedTurn {
 }
 
 impl RedlockTurns {
+    /// How locks are asked for if nobody says otherwise.
+    pub fn settings() -> LockSettings {
+        LockSettings {
+            // A turn is extended every half a second; one whose node has died ends after so long.
+            lasts: Duration::from_secs(3),
+            // Turns are short, and those who wait find out by asking. More often than there is time for: who waits stops after a
+            // second.
+            retries: 1_000,
+            retry_delay: Duration::from_millis(2),
+            retry_jitter: Duration::from_millis(6),
+            ..LockSettings::default()
+        }
+    }
+
     /// Locks on these instances; `otherwise` while there is no majority of them.
-    pub fn new(instances: &Instances, otherwise: Box<dyn Turns>) -> RedlockTurns {
-        let settings = LockSettings { lasts: LASTS, ..LockSettings::default() };
+    pub fn new(instances: &Instances, settings: LockSettings, otherwise: Box<dyn Turns>) -> RedlockTurns {
         RedlockTurns {
             locks: Arc::new(Redlock::new(instances, settings)),
+            settings,
             otherwise,
             given_back: Arc::default(),
             away_until: Mutex::new(None),
         }
     }
 
-    /// Asks for a lock until it is had, or there is no majority to give it.
-    async fn lock(&self, inventory: InventoryNumber) -> Option<Lock> {
-        if self.away_until.lock().is_some_and(|until| Instant::now() < until) {
-            return None;
-        }
+    /// Asks for a lock until it is had, was asked for often enough, or there is no majority to give it.
+    async fn lock(&self, inventory: InventoryNumber) -> Result<Lock, LockError> {
         let before = self.given_back.lock().remove(&inventory);
         if let Some(before) = before {
             tokio::time::sleep(OTHERS_FIRST.saturating_sub(before.elapsed())).await;
         }
         let name = format!("boxoffice:turn:{}", inventory.0);
-        loop {
+        let LockSettings { retries, retry_delay, retry_jitter, .. } = self.settings;
+        for _ in 0..retries {
             match self.attempt(&name).await {
-                Ok(lock) => return Some(lock),
                 Err(LockError::Taken) => {
-                    let (least, most) = ASK_AGAIN_AFTER;
-                    tokio::time::sleep(least + (most - least).mul_f64(rand::random())).await;
+                    tokio::time::sleep(retry_delay + retry_jitter.mul_f64(rand::random())).await;
                 }
-                Err(error @ LockError::Unreachable { .. }) => {
-                    tracing::debug!(%error, "turns are PostgreSQL's for now");
-                    *self.away_until.lock() = Some(Instant::now() + AWAY_FOR);
-                    return None;
-                }
+                answer => return answer,
             }
         }
+        self.attempt(&name).await
     }
 }
 
@@ -100,7 +104,18 @@ impl RedlockTurns {
 impl Turns for RedlockTurns {
     fn take(&self, inventory: InventoryNumber) -> Pending<'_, Result<Box<dyn Turn>, NoTurn>> {
         Box::pin(async move {
-            let Some(lock) = self.lock(inventory).await else { return self.otherwise.take(inventory).await };
+            if self.away_until.lock().is_some_and(|until| Instant::now() < until) {
+                return self.otherwise.take(inventory).await;
+            }
+            let lock = match self.lock(inventory).await {
+                Ok(lock) => lock,
+                Err(error @ LockError::Taken) => return Err(NoTurn(error.to_string())),
+                Err(error @ LockError::Unreachable { .. }) => {
+                    tracing::debug!(%error, "turns are PostgreSQL's for now");
+                    *self.away_until.lock() = Some(Instant::now() + AWAY_FOR);
+                    return self.otherwise.take(inventory).await;
+                }
+            };
             let (locks, given_back) = (Arc::clone(&self.locks), Arc::clone(&self.given_back));
             Ok(Box::new(LockedTurn { inventory, lock, locks, given_back }) as Box<dyn Turn>)
         })

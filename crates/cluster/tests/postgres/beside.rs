@@ -31,7 +31,8 @@ impl Node {
     pub(crate) fn start(database: &Database, urls: &str, clock: &Clock) -> Node {
         let turns = instances(urls);
         let store = PostgresStore::migrate(&database.url()).unwrap().0;
-        let store = Arc::new(store.with_turns(|own| Box::new(RedlockTurns::new(&turns, own))));
+        let locks = RedlockTurns::settings();
+        let store = Arc::new(store.with_turns(|own| Box::new(RedlockTurns::new(&turns, locks, own))));
         let settings = Settings { shards: 2, ..Settings::default() };
         let engine = Engine::start(Arc::clone(&store) as _, clock.clone(), &settings).unwrap();
         let beside = Beside::start(&instances(urls), &engine, Arc::clone(&store) as _);

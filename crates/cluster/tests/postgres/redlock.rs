@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use boxoffice_cluster::redis::{LockError, LockSettings, Redlock};
+use boxoffice_cluster::redis::{LockError, LockSettings, Redlock, RedlockTurns};
+use boxoffice_cluster::turns::{NoTurn, Pending, Turn, Turns};
+use boxoffice_engine::InventoryNumber;
 use boxoffice_services::Redis;
 
 use crate::beside::{ask, instances, redis_server};
@@ -137,4 +139,29 @@ async fn one_server_is_a_majority_of_one() {
     assert!(ours.release(lock).await);
     let lock = theirs.acquire(NAME).await.unwrap();
     assert!(theirs.release(lock).await);
+}
+
+/// Instead of PostgreSQL's turns, which nobody is to ask for while Redis answers.
+struct NobodyAsks;
+
+impl Turns for NobodyAsks {
+    fn take(&self, _: InventoryNumber) -> Pending<'_, Result<Box<dyn Turn>, NoTurn>> {
+        panic!("a majority answers");
+    }
+}
+
+#[tokio::test]
+async fn who_has_asked_for_a_turn_often_enough_goes_without() {
+    let (_servers, urls) = three();
+    let turns = |retries: u32| {
+        let settings = LockSettings { retries, ..RedlockTurns::settings() };
+        RedlockTurns::new(&instances(&urls), settings, Box::new(NobodyAsks))
+    };
+    let hall = InventoryNumber(1);
+    let held = turns(0).take(hall).await.unwrap();
+    let (impatient, patient) = (turns(3), turns(100_000));
+    assert!(impatient.take(hall).await.is_err(), "others have it");
+    let waiting = tokio::spawn(async move { patient.take(hall).await.is_ok() });
+    held.give_back().await;
+    assert!(waiting.await.unwrap());
 }

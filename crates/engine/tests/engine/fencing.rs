@@ -182,3 +182,23 @@ fn commands_that_wait_for_a_turn_are_decided_in_their_order() {
     let seats = [first, second, third].map(|receipt| seat_of(&booking_of(&answer(receipt))));
     assert_eq!(seats, [2, 3, 4]);
 }
+
+#[test]
+fn two_fenced_batches_and_what_followed_them_are_decided_again_in_their_order() {
+    let store = Arc::new(MemoryStore::default());
+    let mut one = start(&store);
+    drop(one.submit("hall", create_hall("hall", 1, 9)));
+    one.settle().unwrap();
+    let hall = one.number("hall").unwrap();
+    let mut other = start(&store);
+    let first = one.submit("hall", hold(nth(hall, 1), 1));
+    assert!(one.step(Step::Seal(0)).unwrap());
+    let second = one.submit("hall", hold(nth(hall, 2), 1));
+    assert!(one.step(Step::Seal(0)).unwrap(), "sealed ahead");
+    let third = one.submit("hall", hold(nth(hall, 3), 1));
+    drop(other.submit("hall", hold(nth(hall, 4), 1)));
+    other.settle().unwrap();
+    one.settle().unwrap();
+    let seats = [first, second, third].map(|receipt| seat_of(&booking_of(&answer(receipt))));
+    assert_eq!(seats, [2, 3, 4]);
+}

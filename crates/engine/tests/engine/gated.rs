@@ -17,13 +17,17 @@ use crate::scene::{chosen, create_hall, eventually, hold, nth};
 /// Looking up an id that a caller chose is the one thing a shard asks of the store: it stops there.
 struct GatedStore {
     inner: MemoryStore,
+    is_shared: bool,
     gate: watch::Sender<Gate>,
-    at_gate: watch::Sender<bool>,
+    /// How many have come to the gate.
+    at_gate: watch::Sender<usize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Gate {
     Shut,
+    /// Shut, and nothing else is heard of the store either.
+    Silent,
     Open,
     /// Whoever asks is told that nobody can say at the moment.
     Away,
@@ -32,15 +36,25 @@ enum Gate {
 
 impl GatedStore {
     fn new() -> Arc<GatedStore> {
+        GatedStore::of(false)
+    }
+
+    /// One that other processes may write to as well.
+    fn shared() -> Arc<GatedStore> {
+        GatedStore::of(true)
+    }
+
+    fn of(is_shared: bool) -> Arc<GatedStore> {
         Arc::new(GatedStore {
             inner: MemoryStore::default(),
+            is_shared,
             gate: watch::Sender::new(Gate::Shut),
-            at_gate: watch::Sender::new(false),
+            at_gate: watch::Sender::new(0),
         })
     }
 
     async fn somebody_waits(&self) {
-        self.at_gate.subscribe().wait_for(|&waits| waits).await.unwrap();
+        self.at_gate.subscribe().wait_for(|&waiting| waiting > 0).await.unwrap();
     }
 }
 
@@ -67,8 +81,8 @@ impl Store for GatedStore {
     }
 
     fn find_booking(&self, booking: BookingId) -> Result<Option<InventoryNumber>, StoreError> {
-        self.at_gate.send_replace(true);
-        while *self.gate.borrow() == Gate::Shut {
+        self.at_gate.send_modify(|waiting| *waiting += 1);
+        while matches!(*self.gate.borrow(), Gate::Shut | Gate::Silent) {
             std::thread::yield_now();
         }
         if *self.gate.borrow() == Gate::Away {
@@ -76,6 +90,17 @@ impl Store for GatedStore {
         }
         assert!(*self.gate.borrow() == Gate::Open, "the gate falls down");
         self.inner.find_booking(booking)
+    }
+
+    fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
+    fn changed_heads(&self, since: i64) -> Result<(Vec<Head>, i64), StoreError> {
+        match *self.gate.borrow() {
+            Gate::Shut | Gate::Open | Gate::Panic => self.inner.changed_heads(since),
+            Gate::Silent | Gate::Away => Err(StoreError::Unavailable("nothing is heard of it".to_owned())),
+        }
     }
 
     fn write_snapshot(&self, manifest: &Manifest, contents: &[u8]) -> Result<(), CommitError> {
@@ -163,4 +188,44 @@ async fn no_command_of_the_log_overtakes_one_that_was_not_taken() {
     store.gate.send_replace(Gate::Open);
     let answers = engine.submit_from_log(commands()[1..3].to_vec(), &positions[1..3]).await;
     assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+}
+
+/// On the one thread of this runtime nothing else would be done while somebody asks a database that hangs.
+#[tokio::test]
+async fn who_looks_for_a_booking_that_nobody_knows_blocks_nobody() {
+    let store = GatedStore::shared();
+    let (engine, _) = two_halls(&store).await;
+    let (done, wait_for_it) = std::sync::mpsc::channel::<()>();
+    let blocked = Arc::clone(&store);
+    let rescue = std::thread::spawn(move || {
+        // If the runtime does not get further, the gate is opened for it, which is noticed below.
+        if wait_for_it.recv_timeout(Duration::from_secs(10)).is_err() {
+            blocked.gate.send_replace(Gate::Open);
+        }
+    });
+    let handle = engine.clone();
+    let asked = tokio::spawn(async move { handle.booking(chosen(9)).await });
+    store.somebody_waits().await;
+    assert!(*store.gate.borrow() == Gate::Shut, "the runtime waited for the store");
+    done.send(()).unwrap();
+    rescue.join().unwrap();
+    store.gate.send_replace(Gate::Open);
+    assert_eq!(in_time("who asked", asked).await, Ok(None));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_shard_waits_once_for_a_store_that_is_away() {
+    let store = GatedStore::shared();
+    let (engine, [one, _]) = two_halls(&store).await;
+    store.gate.send_replace(Gate::Silent);
+    let handle = engine.clone();
+    let bookings = (1..=9).map(|number| (one, hold(chosen(number), 1))).collect();
+    let waiting = tokio::spawn(async move { handle.submit_all(bookings).await });
+    store.somebody_waits().await;
+    eventually("the store is away", async || engine.unavailable_for().is_some()).await;
+    let answers = in_time("who waited", waiting).await;
+    assert_eq!(answers, vec![Err(SubmitError::OutcomeUnknown); 9]);
+    store.gate.send_replace(Gate::Away);
+    tokio::task::spawn_blocking(move || engine.close()).await.unwrap().unwrap();
+    assert_eq!(*store.at_gate.borrow(), 1, "the others need not ask");
 }

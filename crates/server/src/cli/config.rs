@@ -47,15 +47,13 @@ fn options_in(text: &str, path: &Path, given: &ArgMatches) -> Result<Vec<OsStrin
         let argument = match value {
             toml::Value::String(text) => format!("--{flag}={text}"),
             toml::Value::Integer(number) => format!("--{flag}={number}"),
+            toml::Value::Float(number) => format!("--{flag}={number}"),
             toml::Value::Boolean(true) => format!("--{flag}"),
             // A flag that is not given.
             toml::Value::Boolean(false) => continue,
-            toml::Value::Float(_)
-            | toml::Value::Datetime(_)
-            | toml::Value::Array(_)
-            | toml::Value::Table(_) => {
+            toml::Value::Datetime(_) | toml::Value::Array(_) | toml::Value::Table(_) => {
                 return Err(format!(
-                    "{name:?} in the configuration {path} must be a string, a whole number, true or false"
+                    "{name:?} in the configuration {path} must be a string, a number, true or false"
                 ));
             }
         };

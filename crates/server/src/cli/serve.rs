@@ -18,7 +18,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::console::{Failure, LogFormat, log, say};
 use super::kafka::KafkaOptions;
-use super::redis::Redis;
+use super::redis::{Locks, Redis};
 use super::store::Data;
 use crate::app::{App, AppSettings};
 use crate::changes;
@@ -40,6 +40,8 @@ pub(crate) struct Options {
     no_migrate: bool,
     #[command(flatten)]
     redis: Redis,
+    #[command(flatten)]
+    locks: Locks,
     #[command(flatten)]
     kafka: KafkaOptions,
     /// A TOML file with any of these options by name, such as `idle_after_seconds = 600`.
@@ -111,8 +113,9 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
 
 async fn serve(options: &Options) -> Result<(), Failure> {
     let place = options.data.place()?;
-    let started =
-        place.start(&options.engine_settings(), !options.no_migrate, options.redis.instances()?.as_ref())?;
+    let instances = options.redis.instances()?;
+    let locks = instances.as_ref().map(|instances| (instances, options.locks.settings()));
+    let started = place.start(&options.engine_settings(), !options.no_migrate, locks)?;
     let beside = options.redis.start(&started)?;
     let kafka = options.kafka.start(&started)?;
     let settings = options.app_settings();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use boxoffice_cluster::postgres::PostgresStore;
-use boxoffice_cluster::redis::{Instances, RedlockTurns};
+use boxoffice_cluster::redis::{Instances, LockSettings, RedlockTurns};
 use boxoffice_engine::store::{EmbeddedStore, Store};
 use boxoffice_engine::{Clock, Engine, Settings};
 use clap::Args;
@@ -77,7 +77,7 @@ impl Place {
         &self,
         settings: &Settings,
         migrate: bool,
-        locks: Option<&Instances>,
+        locks: Option<(&Instances, LockSettings)>,
     ) -> Result<Started, Failure> {
         match self {
             Place::Directory(directory) => {
@@ -87,7 +87,9 @@ impl Place {
                 let store = if migrate { PostgresStore::migrate(url)?.0 } else { PostgresStore::open(url)? };
                 tracing::info!("the data is in the database {}", store.place());
                 let store = match locks {
-                    Some(locks) => store.with_turns(|own| Box::new(RedlockTurns::new(locks, own))),
+                    Some((instances, settings)) => {
+                        store.with_turns(|own| Box::new(RedlockTurns::new(instances, settings, own)))
+                    }
                     None => store,
                 };
                 let store = Arc::new(store);

@@ -54,7 +54,7 @@ pub(crate) async fn readyz(State(app): State<Arc<App>>) -> Result<Response, Prob
         return Err(Problem::unavailable("UNAVAILABLE", detail, 2));
     }
     if !app.engine.log_answers() {
-        let detail = "Not ready: Kafka does not answer, and every command is refused.";
+        let detail = "Not ready: Kafka does not answer, or cannot be used any more, as the log says. Every command is refused.";
         return Err(Problem::unavailable("UNAVAILABLE", detail, 2));
     }
     Ok(outer::json(StatusCode::OK, &Health { status: "ready" }, false))

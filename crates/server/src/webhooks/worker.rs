@@ -1,5 +1,8 @@
 //! The one task that serves all webhooks: reads journals, records what is to be sent, sends it, and records what came of it.
 
+#[cfg(test)]
+mod forgetting;
+
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -226,10 +229,13 @@ impl Worker {
             let wanted = name.strip_prefix(REPLAY_PREFIX).and_then(|wanted| wanted.split_once('/'));
             let known =
                 wanted.and_then(|(webhook, id)| Some((self.webhooks.by_id.read().get(webhook)?.clone(), id)));
-            if let Some((webhook, id)) = known {
-                // It may be gone meanwhile.
-                drop(self.replay(&webhook, id).await);
+            if let Some((webhook, id)) = known
+                && let Err(problem) = self.replay(&webhook, id).await
+                && problem.status.is_server_error()
+            {
+                return Err(problem);
             }
+            // Replayed, or gone meanwhile.
             self.write(vec![(name, None)]).await?;
         }
         Ok(())
@@ -447,12 +453,25 @@ impl Worker {
         all.flat_map(|(id, endpoint)| endpoint.cursor_documents(id)).collect()
     }
 
-    async fn write(&self, documents: Vec<Document>) -> Result<(), Problem> {
+    async fn write(&mut self, documents: Vec<Document>) -> Result<(), Problem> {
         if documents.is_empty() {
             return Ok(());
         }
         let engine = self.engine.clone();
-        Ok(blocking(move || engine.write_documents(&documents)).await?)
+        let written = blocking(move || engine.write_documents(&documents)).await;
+        Ok(written.inspect_err(|_| self.forget())?)
+    }
+
+    /// What is in memory may be ahead of the store: cursors that were moved there for good would pass over messages that nobody
+    /// has written down. It is read again before more is sent.
+    fn forget(&mut self) {
+        // A store of its own takes no more, and the engine has stopped with it.
+        if self.engine.is_shared() {
+            self.leading = false;
+            self.endpoints.clear();
+            // Those under way would be sent beside themselves.
+            self.under_way = JoinSet::new();
+        }
     }
 }
 

@@ -34,9 +34,11 @@ fn what_the_file_must_not_say_is_refused() {
         ("lisen = \"127.0.0.1:0\"", vec!["\"lisen\"", "not an option"]),
         ("config = \"x\"", vec!["\"config\"", "not an option"]),
         ("shards = 0", vec!["--shards"]),
+        ("shards = 1.5", vec!["--shards"]),
+        ("redlock_drift_factor = 0.6", vec!["--redlock-drift-factor"]),
         ("idempotency_keep_seconds = 2592001", vec!["--idempotency-keep-seconds"]),
         ("journal_retention = \"some\"", vec!["must be `all` or a number"]),
-        ("shards = [1]", vec!["\"shards\"", "a string, a whole number, true or false"]),
+        ("shards = [1]", vec!["\"shards\"", "a string, a number, true or false"]),
         ("shards", vec!["not TOML"]),
     ] {
         let config = write(home.path(), text);

@@ -32,12 +32,14 @@ fn ask(server: &Server, headers: &[&str], body: &Value) -> (u16, String, Value) 
     (status, head.to_ascii_lowercase(), serde_json::from_str(body).unwrap())
 }
 
-/// All changes that went out so far.
-fn changes(kafka: &Kafka, at_least: usize) -> Vec<(String, Value)> {
+/// All changes that went out so far to a topic.
+fn changes(kafka: &Kafka, topic: &str, at_least: usize) -> Vec<(String, Value)> {
     let mut config = ClientConfig::new();
     config.set("bootstrap.servers", kafka.brokers()).set("group.id", "readers");
+    // Whoever reads again begins again.
+    config.set("enable.auto.commit", "false");
     let reader: BaseConsumer = config.set("auto.offset.reset", "earliest").create().unwrap();
-    reader.subscribe(&["sales.changes"]).unwrap();
+    reader.subscribe(&[topic]).unwrap();
     let mut read = Vec::new();
     let start = Instant::now();
     while read.len() < at_least {
@@ -111,7 +113,7 @@ fn two_servers_sell_through_kafka_and_tell_it_what_changed() {
     // What changed goes out in order, as the journal has it.
     let (_, journal) = one.get("/v1/journal?inventory=event:hall&limit=500");
     let expected = journal["items"].as_array().unwrap();
-    let sent = changes(&kafka, expected.len());
+    let sent = changes(&kafka, "sales.changes", expected.len());
     for ((key, change), expected) in sent.iter().zip(expected) {
         assert_eq!(
             (key.as_str(), &change["inventory"]),
@@ -126,6 +128,38 @@ fn two_servers_sell_through_kafka_and_tell_it_what_changed() {
     one.stop();
     other.stop();
     run(&["verify", "--database-url", &url]).well();
+}
+
+/// A backup has the documents that say how far changes were sent, and may have them later than the journal.
+#[test]
+fn changes_go_out_after_a_restore_and_all_of_them_under_another_prefix() {
+    let postgres = Postgres::start(&["fsync=off"]).unwrap_or_else(|error| panic!("{error}"));
+    let kafka = Kafka::start().unwrap_or_else(|error| panic!("{error}"));
+    let (url, brokers) = (postgres.url("postgres"), kafka.brokers());
+    let serve = |prefix: &str| {
+        let arguments = ["serve", "--listen", "127.0.0.1:0", "--database-url", &url];
+        Server::start(&[&arguments[..], &["--kafka-brokers", &brokers, "--kafka-prefix", prefix]].concat())
+    };
+    let journal = |server: &Server| {
+        let (_, journal) = server.get("/v1/journal?inventory=event:hall&limit=500");
+        journal["items"].as_array().unwrap().len()
+    };
+    let server = serve("sales");
+    server.create_hall(30);
+    assert_eq!(server.book("ann", 2).0, 201);
+    changes(&kafka, "sales.changes", journal(&server));
+    server.stop();
+    let ahead = "UPDATE document SET contents = '999' WHERE name LIKE 'kafka/changes/sales.changes/%' RETURNING 1";
+    assert_eq!(postgres.psql("postgres", ahead).unwrap(), "1");
+    let server = serve("sales");
+    within_deadline(|| (server.book("bob", 2).0 == 201).then_some(()));
+    let sent = changes(&kafka, "sales.changes", journal(&server));
+    assert!(sent.iter().any(|(_, change)| change.to_string().contains("bob")), "{sent:?}");
+    server.stop();
+    let server = serve("others");
+    let sent = changes(&kafka, "others.changes", journal(&server));
+    assert_eq!(sent[0].1["sequence"], 1, "{sent:?}");
+    server.stop();
 }
 
 #[test]

@@ -10,7 +10,7 @@ use rdkafka::message::{Headers, OwnedMessage};
 use rdkafka::producer::{FutureProducer, FutureRecord};
 
 use super::scene::House;
-use crate::scene::{booking_of, hold, open_hall};
+use crate::scene::{booking_of, eventually, hold, open_hall};
 
 fn header<'a>(message: &'a OwnedMessage, name: &str) -> &'a str {
     let headers = message.headers().expect("dead letters have headers");
@@ -59,5 +59,27 @@ async fn what_cannot_be_decided_is_put_aside_and_the_others_go_on() {
     partitions.sort_unstable();
     assert_eq!(partitions, (0..12).collect::<Vec<i32>>());
     node.leave().await;
+    house.audit();
+}
+
+/// It may have been answered 202. Whoever can read it decides it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_command_of_a_newer_program_is_left_to_it() {
+    let house = House::open("newer");
+    let node = house.node();
+    let hall = open_hall(&node.engine, 1, 10).await;
+    let answer = node.engine.submit(hall, hold(node.engine.new_booking_id(hall), "ann")).await.unwrap();
+    assert!(booking_of(&answer).is_some(), "{:?}", answer.outcome);
+    let producer: FutureProducer = house.config("test").create().unwrap();
+    let commands = house.topic("commands");
+    let newer = FutureRecord::to(&commands).key("hall").partition(0).payload(&[2_u8, 0][..]);
+    producer.send(newer, Duration::from_secs(10)).await.unwrap();
+    eventually("the server says that it is too old", || async { !node.engine.log_answers() }).await;
+    let refused = node.engine.submit(hall, hold(node.engine.new_booking_id(hall), "bob")).await;
+    assert!(matches!(refused, Err(SubmitError::Unavailable { .. })), "{refused:?}");
+    node.leave().await;
+    assert_eq!(house.messages("dead-letters"), 0);
+    let next = house.next_of("deciders", 0);
+    assert_eq!(next, house.messages_in("commands", 0) - 1, "the next owner is given it");
     house.audit();
 }

@@ -87,9 +87,25 @@ impl House {
 
     /// How many messages a topic has and had.
     pub(super) fn messages(&self, topic: &str) -> i64 {
+        (0..12).map(|partition| self.messages_in(topic, partition)).sum()
+    }
+
+    pub(super) fn messages_in(&self, topic: &str, partition: i32) -> i64 {
         let reader: BaseConsumer = self.config("test").create().unwrap();
-        let end = |partition| reader.fetch_watermarks(&self.topic(topic), partition, ASKED_WITHIN).unwrap().1;
-        (0..12).map(end).sum()
+        reader.fetch_watermarks(&self.topic(topic), partition, ASKED_WITHIN).unwrap().1
+    }
+
+    /// Where the next owner of a partition begins.
+    pub(super) fn next_of(&self, group: &str, partition: i32) -> i64 {
+        let reader: BaseConsumer = self.config(&self.topic(group)).create().unwrap();
+        let mut partitions = TopicPartitionList::new();
+        partitions.add_partition(&self.topic("commands"), partition);
+        let committed = reader.committed_offsets(partitions, ASKED_WITHIN).unwrap();
+        match committed.elements()[0].offset() {
+            Offset::Offset(next) => next,
+            // Nothing was noted: at the beginning.
+            _ => 0,
+        }
     }
 
     fn admin(&self) -> AdminClient<DefaultClientContext> {
