@@ -1,9 +1,10 @@
 //! Writing the mirror: whole, or since an earlier view; never back in time.
 //!
 //! Stock is written by one script for all keys of an inventory: it compares sequences, writes, and notes the new one, and
-//! nothing can come between. What was written since a view is taken if the mirror is as of that view or a later one, and ignored if
-//! the mirror is as far already. If it is not even as far as the view, something is missing: whoever writes has to write
-//! the whole.
+//! nothing can come between. What changed since a view is taken only if the mirror is exactly as of that view, and ignored if
+//! the mirror is as far already. A mirror that is as of any other view may show something that neither of the two does: a seat
+//! that was held and given back in between is the same in both. Then whoever writes has to compare with what the mirror has, or
+//! write the whole.
 
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ const STOCK: &str = "
 local at = tonumber(redis.call('GET', KEYS[1]) or '-1')
 local since, to = tonumber(ARGV[1]), tonumber(ARGV[2])
 if at > to or (at == to and since >= 0) then return 0 end
-if at < since then return -1 end
+if since >= 0 and at ~= since then return -1 end
 local a = 3
 for k = 2, #KEYS do
   local what, first, last = ARGV[a], a + 2, a + 1 + tonumber(ARGV[a + 1])
@@ -84,7 +85,7 @@ pub(super) enum Written {
     Done,
     /// Somebody else has written as much, or more.
     Already,
-    /// The mirror lacks what was before: it needs the whole.
+    /// The mirror is not as of the view that was compared with: it needs what changed since another one, or the whole.
     Missing,
 }
 
@@ -267,8 +268,9 @@ mod tests {
         assert_eq!(write_whole(0).await, Written::Done);
         assert_eq!(write(0, 1).await, Written::Done);
         assert_eq!(write(0, 1).await, Written::Already);
-        // What is since an earlier view covers what is since a later one.
-        assert_eq!(write(0, 2).await, Written::Done);
+        // Somebody else has written what this writer does not know of.
+        assert_eq!(write(0, 2).await, Written::Missing);
+        assert_eq!(write(1, 2).await, Written::Done);
         assert!(shows(redis, &keys, &views[2]).await);
         // Late.
         for from_to in [(0, 1), (1, 2)] {
@@ -285,6 +287,23 @@ mod tests {
         server.ask(&["SET", "event_sequence:hall", "1"]).unwrap();
         assert_eq!(write(2, 3).await, Written::Missing);
         assert_eq!(write_whole(3).await, Written::Done);
+        assert!(shows(redis, &keys, &views[3]).await);
+    }
+
+    #[tokio::test]
+    async fn a_seat_that_another_node_held_and_this_one_freed_is_shown_free() {
+        let server = Redis::start(&[]).unwrap();
+        let instances = Instances::parse(&server.url()).unwrap();
+        let (redis, keys) = (instances.first(), Keys::of(NAME, false).unwrap());
+        let (views, _) = history();
+        let write = async |from: usize, to: usize| {
+            since(redis, &keys, NAME, &views[from], &views[to], &[]).await.unwrap()
+        };
+        whole(redis, &keys, NAME, &views[0], &[]).await.unwrap();
+        assert_eq!(write(0, 2).await, Written::Done, "the other one writes that the seats are sold");
+        // This one knows the hall before and after, and the seats are free in both.
+        assert_eq!(write(0, 3).await, Written::Missing);
+        assert_eq!(write(2, 3).await, Written::Done);
         assert!(shows(redis, &keys, &views[3]).await);
     }
 
