@@ -584,19 +584,20 @@ async fn load(
     inventory: InventoryNumber,
 ) -> Result<Option<Stored>, sqlx::Error> {
     let number = i64::from(inventory.0);
-    raw_sql("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").execute(&mut *connection).await?;
+    // Whoever waits may give up at any moment: then the transaction must not stay with the connection.
+    let mut transaction = connection.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
     let head =
         query("SELECT number, name, sequence, head, next_deadline_ms FROM inventory WHERE number = $1")
             .bind(number)
-            .fetch_optional(&mut *connection)
+            .fetch_optional(&mut *transaction)
             .await?;
     let Some(head) = head.map(|row| head_of(&row)).transpose()? else {
-        raw_sql("COMMIT").execute(connection).await?;
+        transaction.commit().await?;
         return Ok(None);
     };
     let snapshot = query("SELECT manifest, contents FROM snapshot WHERE inventory = $1")
         .bind(number)
-        .fetch_optional(&mut *connection)
+        .fetch_optional(&mut *transaction)
         .await?;
     let snapshot = snapshot
         .map(|row| {
@@ -611,10 +612,10 @@ async fn load(
         query("SELECT record FROM journal WHERE inventory = $1 AND sequence > $2 ORDER BY sequence")
             .bind(number)
             .bind(i64::try_from(after).unwrap_or(i64::MAX))
-            .fetch_all(&mut *connection)
+            .fetch_all(&mut *transaction)
             .await?;
     let records = records.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
-    raw_sql("COMMIT").execute(connection).await?;
+    transaction.commit().await?;
     Ok(Some(Stored { head, snapshot, records }))
 }
 
@@ -774,4 +775,40 @@ fn is_passing(error: &sqlx::Error) -> bool {
 
 fn is_full(error: &sqlx::Error) -> bool {
     matches!(error, sqlx::Error::Database(said) if said.code().as_deref() == Some("53100"))
+}
+
+#[cfg(test)]
+mod tests {
+    use boxoffice_services::Postgres;
+
+    use super::*;
+
+    #[test]
+    fn a_read_that_was_given_up_leaves_no_transaction_behind() {
+        let server = Postgres::start(&["fsync=off"]).unwrap();
+        let store = PostgresStore::migrate(&server.url("postgres")).unwrap().0;
+        server.psql("postgres", "INSERT INTO inventory (number, name, sequence, head, changed_at, complete) VALUES (1, 'default/event:hall', 1, decode(repeat('00', 32), 'hex'), now(), true)").unwrap();
+        store.wait(async {
+            let mut other = PgConnection::connect_with(&store.inner.options).await.unwrap();
+            let mut lock = other.begin().await.unwrap();
+            raw_sql("LOCK TABLE snapshot").execute(&mut *lock).await.unwrap();
+            let mut connection = store.inner.reads.acquire().await.unwrap();
+            let waits = async {
+                let asked = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+                while server.psql("postgres", asked).unwrap().is_empty() {
+                    tokio::task::yield_now().await;
+                }
+            };
+            tokio::select! {
+                loaded = load(&mut connection, InventoryNumber(1)) => panic!("the snapshot is locked: {loaded:?}"),
+                () = waits => {}
+            }
+            drop(connection);
+            lock.rollback().await.unwrap();
+        });
+        store.write_documents(&[("key".to_owned(), Some(vec![1]))]).unwrap();
+        assert_eq!(server.psql("postgres", "SELECT count(*) FROM document").unwrap(), "1");
+        let open = "SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'";
+        assert_eq!(server.psql("postgres", open).unwrap(), "0");
+    }
 }
