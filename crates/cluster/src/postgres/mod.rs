@@ -756,7 +756,8 @@ fn failed(error: &sqlx::Error) -> String {
     }
 }
 
-/// Whether it may be over in a moment: the connection was lost, the server restarts, somebody held a lock for too long.
+/// Whether it may be over in a moment: the connection was lost, the server restarts, another one takes over, somebody held a
+/// lock for too long.
 fn is_passing(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_)
@@ -764,24 +765,45 @@ fn is_passing(error: &sqlx::Error) -> bool {
         | sqlx::Error::Protocol(_)
         | sqlx::Error::PoolTimedOut
         | sqlx::Error::WorkerCrashed => true,
-        sqlx::Error::Database(said) => said.code().is_some_and(|code| {
-            // Connections; serialization and deadlocks; too many clients; shutdowns and cancelled statements; locks.
-            let passing = ["08", "40", "57"].iter().any(|class| code.starts_with(class));
-            passing || ["53300", "55P03", "25P03"].contains(&&*code)
-        }),
+        sqlx::Error::Database(said) => said.code().is_some_and(|code| is_passing_state(&code)),
         _ => false,
     }
 }
 
-fn is_full(error: &sqlx::Error) -> bool {
-    matches!(error, sqlx::Error::Database(said) if said.code().as_deref() == Some("53100"))
+/// The same of what the server said, by its SQLSTATE.
+fn is_passing_state(code: &str) -> bool {
+    match code {
+        DISK_FULL => false,
+        // No writes, as on a server that another one has taken over from; a transaction that was idle; a lock that did not come.
+        "25006" | "25P03" | "55P03" => true,
+        // Connections; serialization and deadlocks; memory and sessions; shutdowns and cancelled statements; what is below the
+        // server.
+        _ => ["08", "40", "53", "57", "58"].iter().any(|class| code.starts_with(class)),
+    }
 }
+
+fn is_full(error: &sqlx::Error) -> bool {
+    matches!(error, sqlx::Error::Database(said) if said.code().as_deref() == Some(DISK_FULL))
+}
+
+/// The SQLSTATE of a server that has no room left: somebody has to make some.
+const DISK_FULL: &str = "53100";
 
 #[cfg(test)]
 mod tests {
     use boxoffice_services::Postgres;
 
     use super::*;
+
+    #[test]
+    fn what_a_failover_brings_passes_and_what_is_wrong_does_not() {
+        for passing in ["08006", "40P01", "25006", "53200", "53300", "55P03", "57P01", "57P02", "57P03", "58030"] {
+            assert!(is_passing_state(passing), "{passing}");
+        }
+        for wrong in ["53100", "23505", "23514", "25001", "42P01", "XX001"] {
+            assert!(!is_passing_state(wrong), "{wrong}");
+        }
+    }
 
     #[test]
     fn a_read_that_was_given_up_leaves_no_transaction_behind() {
