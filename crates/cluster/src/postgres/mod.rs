@@ -42,7 +42,7 @@ use crate::wait::wait;
 
 /// How long the database may be gone before what is read fails. A commit tries until it knows.
 const OUTAGE_MAX: Duration = Duration::from_secs(2);
-/// How long an answer may take, and one that may be large.
+/// How long an answer may take, and one that may be large: `write_snapshot` tells the server so.
 const ANSWER_MAX: Duration = Duration::from_secs(2);
 const LARGE_ANSWER_MAX: Duration = Duration::from_secs(60);
 /// How long a commit may go on trying when whoever uses the store wants to stop.
@@ -625,8 +625,8 @@ async fn write_snapshot(
     contents: &[u8],
 ) -> Result<(), sqlx::Error> {
     let mut transaction = connection.begin().await?;
-    // A large one takes its time.
-    raw_sql("SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0")
+    // A large one takes its time, but no longer than whoever writes it waits.
+    raw_sql("SET LOCAL statement_timeout = '60s'; SET LOCAL idle_in_transaction_session_timeout = '60s'")
         .execute(&mut *transaction)
         .await?;
     let number = i64::from(manifest.inventory.0);
@@ -653,13 +653,17 @@ async fn write_snapshot(
         .execute(&mut *transaction)
         .await?;
     }
-    let complete = query("SELECT complete FROM inventory WHERE number = $1 FOR UPDATE")
+    // Only what is restored lacks something, and nobody sells it meanwhile. Everywhere else no lock is taken: a node that hangs
+    // here must not be in the way of those who sell.
+    let lacks_rows = query("SELECT 1 FROM inventory WHERE number = $1 AND NOT complete")
         .bind(number)
         .fetch_optional(&mut *transaction)
         .await?;
-    if let Some(row) = complete
-        && !row.try_get::<bool, _>(0)?
-    {
+    if lacks_rows.is_some() {
+        query("SELECT 1 FROM inventory WHERE number = $1 FOR UPDATE")
+            .bind(number)
+            .execute(&mut *transaction)
+            .await?;
         let inventory = replayed(&mut transaction, manifest, contents).await?;
         tables::rebuild(&mut transaction, number, &inventory).await.map_err(|error| match error {
             TablesError::Sql(error) => error,

@@ -1,6 +1,10 @@
 //! What goes wrong in a database, or in a node beside this one, and is over in a moment: nobody else may suffer from it.
 
-use boxoffice_engine::record::Hash;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use boxoffice_engine::InventoryNumber;
+use boxoffice_engine::record::{self, Hash, Manifest};
 use boxoffice_engine::store::{CommitError, Store};
 
 use crate::contract::batch;
@@ -25,4 +29,51 @@ fn a_database_that_takes_no_writes_for_a_while_is_waited_for() {
     });
     store.write_documents(&[("key".to_owned(), None)]).unwrap();
     assert_eq!(store.heads().unwrap(), [second.head]);
+}
+
+/// Whoever commits a snapshot stops in the middle of it until the gate is opened, having noted how long it may be idle.
+const STOP_AT_COMMIT: &str = "
+    CREATE TABLE gate (opened boolean);
+    CREATE TABLE allowed (idle text);
+    CREATE FUNCTION stop() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO allowed SELECT current_setting('idle_in_transaction_session_timeout');
+        WHILE NOT EXISTS (SELECT FROM gate) LOOP PERFORM pg_sleep(0.01); END LOOP;
+        RETURN NULL;
+    END $$;
+    CREATE CONSTRAINT TRIGGER stop AFTER INSERT ON snapshot DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION stop()";
+
+#[test]
+fn a_node_that_stops_while_it_writes_a_snapshot_is_in_nobodys_way() {
+    let database = Database::start();
+    let (one, other) = (database.store(), database.store());
+    let first = batch(1, 1, Hash::default());
+    one.commit(&[&first]).unwrap();
+    database.rows(STOP_AT_COMMIT);
+    let contents = b"contents";
+    let manifest = Manifest {
+        inventory: InventoryNumber(1),
+        sequence: 1,
+        hash: first.head.hash,
+        bytes: contents.len() as u64,
+        contents: record::hash_of(contents),
+        journal_from: 1,
+    };
+    let second = batch(1, 2, first.head.hash);
+    std::thread::scope(|scope| {
+        let stopped = scope.spawn(|| one.write_snapshot(&manifest, contents));
+        let stops = "SELECT 1 FROM pg_stat_activity WHERE query = 'COMMIT' AND wait_event = 'PgSleep'";
+        while database.rows(stops).is_empty() {
+            assert!(!stopped.is_finished());
+        }
+        let (tell, told) = mpsc::channel();
+        let other = &other;
+        let second = &second;
+        scope.spawn(move || tell.send(other.commit(&[second]).unwrap()));
+        let committed = told.recv_timeout(Duration::from_secs(3));
+        database.rows("INSERT INTO gate VALUES (true)");
+        assert_eq!(committed, Ok(Vec::new()), "nobody else can sell");
+        stopped.join().unwrap().unwrap();
+    });
+    assert_eq!(database.rows("SELECT idle FROM allowed"), ["1min"]);
 }
