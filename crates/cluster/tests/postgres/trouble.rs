@@ -77,3 +77,26 @@ fn a_node_that_stops_while_it_writes_a_snapshot_is_in_nobodys_way() {
     });
     assert_eq!(database.rows("SELECT idle FROM allowed"), ["1min"]);
 }
+
+#[test]
+fn however_many_inventories_are_hot_turns_take_few_connections() {
+    const HOT: u32 = 30;
+    let database = Database::start();
+    let store = database.store();
+    let (tell, told) = mpsc::channel();
+    let ask = |number: u32| {
+        let tell = tell.clone();
+        store.take_turn(InventoryNumber(number), Box::new(move |is_ours| tell.send((number, is_ours)).unwrap()));
+    };
+    (1..=HOT).for_each(ask);
+    let answer = || told.recv_timeout(Duration::from_secs(10)).expect("whoever asks is told");
+    let had: Vec<u32> =
+        (1..=HOT).map(|_| answer()).filter(|&(_, is_ours)| is_ours).map(|(number, _)| number).collect();
+    assert!((1..=8).contains(&had.len()), "{had:?}");
+    let sessions = "SELECT count(DISTINCT pid) FROM pg_locks WHERE locktype = 'advisory'";
+    assert_eq!(database.rows(sessions), [had.len().to_string()]);
+    // What one gives back another can have.
+    store.end_turn(InventoryNumber(had[0]));
+    ask(HOT + 1);
+    assert_eq!(answer(), (HOT + 1, true));
+}
