@@ -32,6 +32,7 @@ use sqlx::{ConnectOptions, Connection, Row, query, raw_sql};
 use tokio::sync::{Mutex, watch};
 use tokio::time::Instant;
 
+use commit::Announcing;
 pub use schema::SchemaError;
 use tables::TablesError;
 use turns::AdvisoryTurns;
@@ -95,6 +96,7 @@ struct Inner {
     reads: PgPool,
     /// Of whoever commits; none if the last one was lost.
     commits: Mutex<Option<PgConnection>>,
+    announcing: Announcing,
     turns: Arc<Held>,
     /// Whether whoever uses the store wants to stop.
     hurried: watch::Sender<bool>,
@@ -216,6 +218,7 @@ impl PostgresStore {
             options,
             reads,
             commits: Mutex::new(None),
+            announcing: Announcing::default(),
             turns: Arc::new(Held::new(Box::new(turns))),
             hurried: watch::Sender::new(false),
             leader: Mutex::new(None),
@@ -425,6 +428,7 @@ impl Store for PostgresStore {
         self.wait(async {
             self.inner.reads.close().await;
             drop(self.inner.leader.lock().await.take());
+            drop(self.inner.announcing.lock().await.take());
             if let Some(connection) = self.inner.commits.lock().await.take() {
                 // The server notices anyway.
                 drop(connection.close().await);

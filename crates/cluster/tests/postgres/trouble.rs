@@ -6,9 +6,12 @@ use std::time::Duration;
 use boxoffice_engine::InventoryNumber;
 use boxoffice_engine::record::{self, Hash, Manifest};
 use boxoffice_engine::store::{CommitError, Store};
+use sqlx::{Connection, PgConnection, raw_sql};
+use tokio::time::timeout;
 
 use crate::contract::batch;
 use crate::database::Database;
+use crate::scene::eventually;
 
 #[test]
 fn a_database_that_takes_no_writes_for_a_while_is_waited_for() {
@@ -99,4 +102,28 @@ fn however_many_inventories_are_hot_turns_take_few_connections() {
     store.end_turn(InventoryNumber(had[0]));
     ask(HOT + 1);
     assert_eq!(answer(), (HOT + 1, true));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_committed_does_not_wait_until_others_know_that_a_node_was_too_late() {
+    let database = Database::start();
+    let (one, other) = (database.store(), database.store());
+    one.commit(&[&batch(1, 1, Hash::default())]).unwrap();
+    let mut stopped = PgConnection::connect(&database.url()).await.unwrap();
+    let mut lock = stopped.begin().await.unwrap();
+    raw_sql("SELECT 1 FROM inventory WHERE number = 1 FOR UPDATE").execute(&mut *lock).await.unwrap();
+    let commit = tokio::task::spawn_blocking(move || {
+        let (late, new) = (batch(1, 2, Hash([9; 32])), batch(2, 1, Hash::default()));
+        other.commit(&[&late, &new])
+    });
+    let fenced = timeout(Duration::from_secs(2), commit).await.expect("it is durable and waits");
+    assert_eq!(fenced.unwrap().unwrap(), [InventoryNumber(1)]);
+    lock.rollback().await.unwrap();
+    // The next one that is too late says so.
+    let known = "SELECT 1 FROM inventory WHERE number = 1 AND contended_at IS NOT NULL";
+    eventually("others know", || async {
+        one.commit(&[&batch(1, 2, Hash([9; 32]))]).unwrap();
+        !database.rows(known).is_empty()
+    })
+    .await;
 }
