@@ -434,6 +434,8 @@ pub(crate) fn run_follower(shared: &Shared) {
             }
             Err(error) => tracing::warn!(%error, "what others wrote is not known"),
         }
+        // A store that commits answers, even if it has no time for questions.
+        let answered = shared.committer.last_committed().map_or(answered, |committed| committed.max(answered));
         shared.availability.note(answered, shared.committer.committing_for());
         shared.nudge.sleep();
     }

@@ -52,8 +52,11 @@ const HURRY_MAX: Duration = Duration::from_secs(3);
 const RETRY_AFTER: Duration = Duration::from_millis(50);
 /// How long a connection may take.
 const CONNECT_MAX: Duration = Duration::from_secs(5);
-/// Connections for everything but commits and turns.
+/// Connections for everything but what has its own below.
 const READ_CONNECTIONS_MAX: u32 = 4;
+/// Connections for what the follower and the committer ask, one each: however much others read, what is new is heard of, and
+/// whoever was decided over is answered.
+const QUICK_CONNECTIONS_MAX: u32 = 2;
 /// Threads of the store: they only wait for the network.
 const THREADS: usize = 1;
 /// Journal records that are no longer wanted stay this long: whoever lost a connection may still look for one.
@@ -94,6 +97,7 @@ pub struct PostgresStore {
 struct Inner {
     options: PgConnectOptions,
     reads: PgPool,
+    quick: PgPool,
     /// Of whoever commits; none if the last one was lost.
     commits: Mutex<Option<PgConnection>>,
     announcing: Announcing,
@@ -206,17 +210,19 @@ impl PostgresStore {
             .thread_name("postgres")
             .enable_all()
             .build()?;
-        let reads = {
+        let pool = |connections_max| {
             let _entered = runtime.enter();
             PgPoolOptions::new()
-                .max_connections(READ_CONNECTIONS_MAX)
+                .max_connections(connections_max)
                 .acquire_timeout(CONNECT_MAX)
                 .connect_lazy_with(options.clone())
         };
+        let (reads, quick) = (pool(READ_CONNECTIONS_MAX), pool(QUICK_CONNECTIONS_MAX));
         let turns = AdvisoryTurns::new(&options);
         let inner = Inner {
             options,
             reads,
+            quick,
             commits: Mutex::new(None),
             announcing: Announcing::default(),
             turns: Arc::new(Held::new(Box::new(turns))),
@@ -362,7 +368,7 @@ impl Store for PostgresStore {
 
     fn heads_of(&self, inventories: &[InventoryNumber]) -> Result<Vec<Head>, StoreError> {
         let numbers: Vec<i64> = inventories.iter().map(|number| number.0.into()).collect();
-        self.wait(self.inner.read(async |connection| {
+        self.wait(self.inner.read_quickly(async |connection| {
             let rows = query(
                 "SELECT number, name, sequence, head, next_deadline_ms FROM inventory WHERE number = ANY($1)",
             )
@@ -378,7 +384,7 @@ impl Store for PostgresStore {
         inventories: &[InventoryNumber],
     ) -> Result<Vec<(InventoryNumber, Position)>, StoreError> {
         let numbers: Vec<i64> = inventories.iter().map(|number| number.0.into()).collect();
-        self.wait(self.inner.read(async |connection| {
+        self.wait(self.inner.read_quickly(async |connection| {
             let rows = query(
                 "SELECT number, log_epoch, log_partition, log_offset FROM inventory
                  WHERE number = ANY($1) AND log_epoch IS NOT NULL",
@@ -391,7 +397,7 @@ impl Store for PostgresStore {
     }
 
     fn changed_heads(&self, since: i64) -> Result<(Vec<Head>, i64), StoreError> {
-        self.wait(self.inner.read(async |connection| {
+        self.wait(self.inner.read_quickly(async |connection| {
             let rows = query(
                 "SELECT number, name, sequence, head, next_deadline_ms,
                         (extract(epoch FROM changed_at) * 1000000)::bigint AS changed_at
@@ -427,6 +433,7 @@ impl Store for PostgresStore {
     fn close(&self) -> Result<(), StoreError> {
         self.wait(async {
             self.inner.reads.close().await;
+            self.inner.quick.close().await;
             drop(self.inner.leader.lock().await.take());
             drop(self.inner.announcing.lock().await.take());
             if let Some(connection) = self.inner.commits.lock().await.take() {
@@ -493,7 +500,15 @@ impl Inner {
         &self,
         read: impl AsyncFn(&mut PgConnection) -> Result<T, sqlx::Error>,
     ) -> Result<T, StoreError> {
-        Ok(self.persist(ANSWER_MAX, read).await?)
+        Ok(self.persist(&self.reads, ANSWER_MAX, read).await?)
+    }
+
+    /// The same, for those who must not wait for what others read.
+    async fn read_quickly<T>(
+        &self,
+        read: impl AsyncFn(&mut PgConnection) -> Result<T, sqlx::Error>,
+    ) -> Result<T, StoreError> {
+        Ok(self.persist(&self.quick, ANSWER_MAX, read).await?)
     }
 
     /// Reads something that may be large.
@@ -501,7 +516,7 @@ impl Inner {
         &self,
         read: impl AsyncFn(&mut PgConnection) -> Result<T, sqlx::Error>,
     ) -> Result<T, StoreError> {
-        Ok(self.persist(LARGE_ANSWER_MAX, read).await?)
+        Ok(self.persist(&self.reads, LARGE_ANSWER_MAX, read).await?)
     }
 
     /// Writes something that can be written twice.
@@ -510,18 +525,19 @@ impl Inner {
         answer_max: Duration,
         write: impl AsyncFn(&mut PgConnection) -> Result<T, sqlx::Error>,
     ) -> Result<T, CommitError> {
-        Ok(self.persist(answer_max, write).await?)
+        Ok(self.persist(&self.reads, answer_max, write).await?)
     }
 
     async fn persist<T>(
         &self,
+        pool: &PgPool,
         answer_max: Duration,
         work: impl AsyncFn(&mut PgConnection) -> Result<T, sqlx::Error>,
     ) -> Result<T, Trouble> {
         let deadline = Instant::now() + OUTAGE_MAX;
         loop {
             let attempt = async {
-                let mut connection = self.reads.acquire().await?;
+                let mut connection = pool.acquire().await?;
                 let result = work(&mut connection).await;
                 if result.is_err() {
                     // It may be in the middle of anything.

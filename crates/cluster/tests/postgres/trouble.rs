@@ -1,6 +1,6 @@
 //! What goes wrong in a database, or in a node beside this one, and is over in a moment: nobody else may suffer from it.
 
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use boxoffice_engine::InventoryNumber;
@@ -126,4 +126,33 @@ async fn what_is_committed_does_not_wait_until_others_know_that_a_node_was_too_l
         !database.rows(known).is_empty()
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn large_reads_do_not_keep_a_node_from_hearing_what_others_did() {
+    const READERS: usize = 6;
+    let database = Database::start();
+    let store = database.store();
+    let first = batch(1, 1, Hash::default());
+    store.commit(&[&first]).unwrap();
+    let mut slow = PgConnection::connect(&database.url()).await.unwrap();
+    let mut lock = slow.begin().await.unwrap();
+    raw_sql("LOCK TABLE snapshot").execute(&mut *lock).await.unwrap();
+    let readers: Vec<_> = (0..READERS)
+        .map(|_| {
+            let store = Arc::clone(&store);
+            tokio::task::spawn_blocking(move || store.load(InventoryNumber(1)))
+        })
+        .collect();
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+    eventually("as many read as may", || async { database.rows(waiting) == ["4"] }).await;
+    let asked = tokio::task::spawn_blocking(move || {
+        (store.changed_heads(0).unwrap().0, store.heads_of(&[InventoryNumber(1)]).unwrap())
+    });
+    let heads = timeout(Duration::from_secs(2), asked).await.expect("it waits for those who read").unwrap();
+    assert_eq!(heads, (vec![first.head.clone()], vec![first.head.clone()]));
+    lock.rollback().await.unwrap();
+    for reader in readers {
+        assert_eq!(reader.await.unwrap().unwrap().unwrap().head, first.head);
+    }
 }
