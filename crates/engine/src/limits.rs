@@ -48,6 +48,9 @@ pub const JOURNAL_READ_BYTES: usize = 4 * 1024 * 1024;
 pub const FORGET_KEYS_EVERY_MS: i64 = 60_000;
 /// How often a store that others write to is asked what they changed: so long a view may be behind.
 pub const FOLLOW_EVERY: Duration = Duration::from_millis(100);
+/// How often such a store is asked for all there is: however late something became visible there, it is noticed then. A list of
+/// some thousand names costs it little.
+pub const FOLLOW_ALL_EVERY: Duration = Duration::from_secs(60);
 /// While somebody waits for what others wrote, it is asked for this often.
 pub const FOLLOW_AT_ONCE_EVERY: Duration = Duration::from_millis(2);
 /// How long whoever does not find a booking waits for what another process has committed already.

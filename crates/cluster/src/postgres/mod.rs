@@ -62,7 +62,7 @@ const THREADS: usize = 1;
 /// Journal records that are no longer wanted stay this long: whoever lost a connection may still look for one.
 const RECORDS_KEPT_SECONDS: f64 = 60.0;
 /// A change can be seen this much later than it was made: what was changed so long before the last change is asked for
-/// again.
+/// again. One that is seen even later (its commit waited for a replica that was away) is found when all are asked for.
 const COMMITTED_LATE_MICROSECONDS_MAX: i64 = 30_000_000;
 /// Journal records that are read at a time, whatever their size.
 const RECORDS_AT_ONCE: i64 = 10_000;

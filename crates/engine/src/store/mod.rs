@@ -108,7 +108,8 @@ pub trait Store: Send + Sync + 'static {
     }
 
     /// The heads that changed since this was last asked, and perhaps some that did not; with what to ask the next time instead
-    /// of the first time's zero.
+    /// of the first time's zero. Zero asks for all. A change that became visible long after it was made may be left out
+    /// otherwise.
     fn changed_heads(&self, since: i64) -> Result<(Vec<Head>, i64), StoreError> {
         Ok((self.heads()?, since))
     }
