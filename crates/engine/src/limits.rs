@@ -68,5 +68,10 @@ pub const TURN_MS: i64 = 50;
 pub const WITHOUT_TURN_MS: i64 = 1_000;
 /// How often idle inventories are looked for.
 pub const IDLE_SWEEP_MS: i64 = 1_000;
+/// How far this machine's clock may be from that of a store that others share: by so much may holds be ended early or late.
+/// Machines that are kept right by NTP are a hundred times nearer.
+pub const CLOCKS_APART_MS_MAX: i64 = 5_000;
+/// How often the two are compared.
+pub const CLOCKS_COMPARED_EVERY: Duration = Duration::from_secs(1);
 /// Wall and monotonic clock may drift apart this much before it counts as a jump.
 pub const CLOCK_JUMP_MS: i64 = 60_000;

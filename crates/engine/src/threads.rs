@@ -18,7 +18,7 @@ use crate::engine::shard_of;
 use crate::ids::InventoryNumber;
 use crate::inbox::Inbox;
 use crate::limits::{
-    FOLLOW_ALL_EVERY, FOLLOW_AT_ONCE_EVERY, FOLLOW_EVERY, GATHERED_COMMANDS, LOOK_AHEAD_COMMANDS,
+    CLOCKS_COMPARED_EVERY, FOLLOW_ALL_EVERY, FOLLOW_AT_ONCE_EVERY, FOLLOW_EVERY, GATHERED_COMMANDS, LOOK_AHEAD_COMMANDS,
 };
 use crate::load::{self, LoadError, Loaded};
 use crate::part::Part;
@@ -228,9 +228,13 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
     let (mut news, mut offers) = (Vec::new(), VecDeque::new());
     let mut closing = false;
     loop {
+        // By a wrong clock nothing is due.
+        let clocks_apart = shared.availability.clocks_apart();
         let ready = !offers.is_empty() && !shard.is_full();
         let until = if ready {
             Some(Instant::now())
+        } else if clocks_apart {
+            Some(Instant::now() + CLOCKS_COMPARED_EVERY)
         } else {
             shard.next_wake().map(|at| shared.clock.instant_of(at))
         };
@@ -284,7 +288,9 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
                 }
             }
         }
-        shard.wake(now);
+        if !clocks_apart {
+            shard.wake(now);
+        }
         send_errands(shared, index, &mut shard);
         if let Some(parts) = shard.seal() {
             let alone = shard.is_alone(&parts) && offers.is_empty() && !shared.committer.is_busy();
@@ -416,6 +422,8 @@ pub(crate) fn run_follower(shared: &Shared) {
     let _guard = Guard { shared, name: "follower", end: end_helper, index: 0 };
     let mut answered = Instant::now();
     let mut since = Since { last: 0, all_at: answered };
+    // They agreed when the engine was started.
+    let (mut clocks_compared, mut clocks_apart) = (answered, false);
     let mut told: HashMap<InventoryNumber, Hash> = HashMap::new();
     // Closed as soon as anybody wants the engine to stop.
     while !shared.snapshots.is_closed() {
@@ -436,7 +444,21 @@ pub(crate) fn run_follower(shared: &Shared) {
         }
         // A store that commits answers, even if it has no time for questions.
         let answered = shared.committer.last_committed().map_or(answered, |committed| committed.max(answered));
-        shared.availability.note(answered, shared.committer.committing_for());
+        if clocks_compared.elapsed() >= CLOCKS_COMPARED_EVERY {
+            clocks_compared = Instant::now();
+            // Whether it answers is known from what was asked before.
+            if let Ok(found) = shared.clock.compare(|| shared.store.time()) {
+                match (clocks_apart, found) {
+                    (false, Some(apart)) => {
+                        tracing::error!(%apart, "commands are refused, and no hold is ended here, until the clocks agree");
+                    }
+                    (true, None) => tracing::warn!("the clocks agree again"),
+                    (true, Some(_)) | (false, None) => {}
+                }
+                clocks_apart = found.is_some();
+            }
+        }
+        shared.availability.note(answered, shared.committer.committing_for(), clocks_apart);
         shared.nudge.sleep();
     }
 }

@@ -347,6 +347,15 @@ impl Store for PostgresStore {
         true
     }
 
+    fn time(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.wait(self.inner.read_quickly(async |connection| {
+            let row = query("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")
+                .fetch_one(connection)
+                .await?;
+            Ok(Some(Timestamp(row.try_get(0)?)))
+        }))
+    }
+
     fn leads(&self) -> Result<bool, StoreError> {
         let leads = self.wait(async { tokio::time::timeout(CONNECT_MAX, self.inner.leads()).await });
         match leads {

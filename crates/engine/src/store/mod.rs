@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use boxoffice_core::change::Change;
 use boxoffice_core::ids::BookingId;
+use boxoffice_core::time::Timestamp;
 
 use crate::ids::InventoryNumber;
 use crate::record::{Hash, Head, Manifest, RecordError};
@@ -78,6 +79,11 @@ pub trait Store: Send + Sync + 'static {
     /// Whether other processes may write to it as well. If so, the engine follows what they do.
     fn is_shared(&self) -> bool {
         false
+    }
+
+    /// What time it is where the store is, if that is the clock by which all who share it can be compared.
+    fn time(&self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(None)
     }
 
     /// Whether this process may do what only one of all that share the store should do. One of them may, until it is gone; for a
