@@ -23,7 +23,8 @@ use super::check::{self, Look};
 use super::instance::Instance;
 use super::keys::Keys;
 use super::rebuild::{self, RebuildError, blocking};
-use super::write::{self, Written};
+use super::shown::Shown;
+use super::write::{self, Guard, Written};
 
 /// Units, of the inventories in memory, that the mirror was last found to show other than they are.
 pub const DRIFT: &str = "boxoffice_mirror_drift_units";
@@ -156,7 +157,7 @@ impl Keeper {
         }
         let Ok((_, bookings)) = self.engine.bookings(number).await else { return Ok(()) };
         tracing::info!(%number, sequence = stock.sequence, "the mirror of an inventory is written whole");
-        write::whole(&self.instance, &keys, &name, &stock, &bookings).await?;
+        write::whole(&self.instance, &keys, &name, &stock, &bookings, Guard::Version).await?;
         self.mirrored.insert(number, stock);
         Ok(())
     }
@@ -251,7 +252,8 @@ impl Keeper {
                 if let Some(difference) = difference {
                     tracing::warn!(inventory = %listed.name, %difference, units, "the mirror drifted; it is written again");
                     let Ok((_, bookings)) = self.engine.bookings(listed.number).await else { return Ok(()) };
-                    write::whole(&self.instance, keys, &listed.name, stock, &bookings).await?;
+                    let guard = Guard::Version;
+                    write::whole(&self.instance, keys, &listed.name, stock, &bookings, guard).await?;
                 }
             }
         }
@@ -312,6 +314,7 @@ async fn repair_once(
     let heads = blocking(move || reading.heads()).await?;
     let heads: HashMap<InventoryNumber, u64> =
         heads.into_iter().map(|head| (head.inventory, head.sequence)).collect();
+    let mut shown = None;
     for ((listed, _), at) in listed.iter().zip(sequences) {
         let Some(&head) = heads.get(&listed.number) else { continue };
         if at == Some(head) {
@@ -321,7 +324,11 @@ async fn repair_once(
         let is_late = known.get(&listed.number).is_some_and(|&wanted| at.is_none_or(|at| at < wanted));
         if is_foreign || is_late {
             tracing::info!(inventory = %listed.name, "the mirror of an inventory is written from the store");
-            rebuild::one(instance, store, listed.number, is_foreign).await?;
+            if is_foreign && shown.is_none() {
+                shown = Some(Shown::find(instance).await?);
+            }
+            let foreign = shown.as_ref().filter(|_| is_foreign);
+            rebuild::one(instance, store, listed.number, foreign).await?;
         } else {
             behind.insert(listed.number, head);
         }

@@ -60,15 +60,15 @@ redis.call('SET', KEYS[1], ARGV[2])
 return 1
 ";
 
-/// Of each booking: its version, how long it is shown (zero: as long as it lives), whether it is written if it is not there,
-/// and its fields.
+/// Whether a later version stays; then of each booking: its version, how long it is shown (zero: as long as it lives), whether it
+/// is written if it is not there, and its fields.
 const BOOKINGS: &str = "
-local a = 1
+local a = 2
 for k = 1, #KEYS do
   local version, shown, always = tonumber(ARGV[a]), tonumber(ARGV[a + 1]), ARGV[a + 2]
   local last = a + 3 + tonumber(ARGV[a + 3])
   local there = tonumber(redis.call('HGET', KEYS[k], 'version') or '-1')
-  if there <= version and (there >= 0 or always == 'yes') then
+  if (there <= version or ARGV[1] == 'anyway') and (there >= 0 or always == 'yes') then
     redis.call('DEL', KEYS[k])
     redis.call('HSET', KEYS[k], unpack(ARGV, a + 4, last))
     if shown > 0 then redis.call('PEXPIRE', KEYS[k], shown) end
@@ -77,6 +77,15 @@ for k = 1, #KEYS do
 end
 return #KEYS
 ";
+
+/// Whether what the mirror shows of bookings counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Guard {
+    /// A later version stays.
+    Version,
+    /// It may be of another history: whatever is there is written over.
+    None,
+}
 
 /// What became of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,7 +120,7 @@ pub(super) async fn since(
 ) -> RedisResult<Written> {
     let from = i64::try_from(before.sequence).unwrap_or(i64::MAX);
     let stock_written = stock_command(keys, from, stock.sequence, &picture::since(keys, before, stock));
-    let mut commands = bookings_commands(instance, name, stock, changed, true);
+    let mut commands = bookings_commands(instance, name, stock, changed, true, Guard::Version);
     if instance.is_cluster() {
         // In any order among themselves, and before the sequence that says that they are there.
         instance.run(std::mem::take(&mut commands)).await?;
@@ -127,9 +136,10 @@ pub(super) async fn whole(
     name: &str,
     stock: &StockView,
     bookings: &[Arc<Booking>],
+    guard: Guard,
 ) -> RedisResult<Written> {
     for some in bookings.chunks(BOOKINGS_AHEAD) {
-        instance.run(bookings_commands(instance, name, stock, some, false)).await?;
+        instance.run(bookings_commands(instance, name, stock, some, false, guard)).await?;
     }
     let command = stock_command(keys, WHOLE, stock.sequence, &picture::whole(keys, stock));
     verdict(instance.run(vec![command]).await?)
@@ -184,6 +194,7 @@ fn bookings_commands(
     stock: &StockView,
     bookings: &[Arc<Booking>],
     ended_too: bool,
+    guard: Guard,
 ) -> Vec<Cmd> {
     let at_once = if instance.is_cluster() { 1 } else { BOOKINGS_AT_ONCE };
     let command = |some: &[Arc<Booking>]| {
@@ -192,6 +203,10 @@ fn bookings_commands(
         for booking in some {
             eval.arg(keys::booking(booking.id));
         }
+        eval.arg(match guard {
+            Guard::Version => "later",
+            Guard::None => "anyway",
+        });
         for booking in some {
             let has_ended = bookings::has_ended(booking);
             let shown = if has_ended { ENDED_SHOWN.as_millis() } else { 0 };
@@ -261,7 +276,8 @@ mod tests {
         let write = async |from: usize, to: usize| {
             since(redis, &keys, NAME, &views[from], &views[to], &[]).await.unwrap()
         };
-        let write_whole = async |at: usize| whole(redis, &keys, NAME, &views[at], &[]).await.unwrap();
+        let write_whole =
+            async |at: usize| whole(redis, &keys, NAME, &views[at], &[], Guard::Version).await.unwrap();
         // Nothing is there yet.
         assert_eq!(write(0, 1).await, Written::Missing);
         assert_eq!(sequences(redis, std::slice::from_ref(&keys)).await.unwrap(), [None]);
@@ -299,7 +315,7 @@ mod tests {
         let write = async |from: usize, to: usize| {
             since(redis, &keys, NAME, &views[from], &views[to], &[]).await.unwrap()
         };
-        whole(redis, &keys, NAME, &views[0], &[]).await.unwrap();
+        whole(redis, &keys, NAME, &views[0], &[], Guard::Version).await.unwrap();
         assert_eq!(write(0, 2).await, Written::Done, "the other one writes that the seats are sold");
         // This one knows the hall before and after, and the seats are free in both.
         assert_eq!(write(0, 3).await, Written::Missing);
@@ -314,7 +330,8 @@ mod tests {
         let (redis, key) = (instances.first(), keys::booking(BOOKING));
         let (views, bookings) = history();
         let write = async |booking: usize, ended_too: bool| {
-            let commands = bookings_commands(redis, NAME, &views[3], &bookings[booking..=booking], ended_too);
+            let booking = &bookings[booking..=booking];
+            let commands = bookings_commands(redis, NAME, &views[3], booking, ended_too, Guard::Version);
             redis.run(commands).await.unwrap();
         };
         let there = async |version: usize| {
