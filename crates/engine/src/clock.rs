@@ -223,7 +223,8 @@ mod tests {
             let found = apart(Timestamp(asked), Timestamp(theirs), Timestamp(answered));
             assert_eq!(found.map(|it| (it.ours.0, it.theirs.0)), expected, "{asked} {theirs} {answered}");
         }
-        let message = ClocksApart { ours: Timestamp(START + 3_723_000), theirs: Timestamp(START) }.to_string();
+        let message =
+            ClocksApart { ours: Timestamp(START + 3_723_000), theirs: Timestamp(START) }.to_string();
         assert!(message.starts_with("it is 2026-12-01T01:02:03Z by this machine's clock and 2026-12-01T00:00:00Z by the database's"), "{message}");
         assert!(message.contains("NTP"), "{message}");
     }

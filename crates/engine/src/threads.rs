@@ -18,7 +18,8 @@ use crate::engine::shard_of;
 use crate::ids::InventoryNumber;
 use crate::inbox::Inbox;
 use crate::limits::{
-    CLOCKS_COMPARED_EVERY, FOLLOW_ALL_EVERY, FOLLOW_AT_ONCE_EVERY, FOLLOW_EVERY, GATHERED_COMMANDS, LOOK_AHEAD_COMMANDS,
+    CLOCKS_COMPARED_EVERY, FOLLOW_ALL_EVERY, FOLLOW_AT_ONCE_EVERY, FOLLOW_EVERY, GATHERED_COMMANDS,
+    LOOK_AHEAD_COMMANDS,
 };
 use crate::load::{self, LoadError, Loaded};
 use crate::part::Part;
@@ -443,7 +444,8 @@ pub(crate) fn run_follower(shared: &Shared) {
             Err(error) => tracing::warn!(%error, "what others wrote is not known"),
         }
         // A store that commits answers, even if it has no time for questions.
-        let answered = shared.committer.last_committed().map_or(answered, |committed| committed.max(answered));
+        let answered =
+            shared.committer.last_committed().map_or(answered, |committed| committed.max(answered));
         if clocks_compared.elapsed() >= CLOCKS_COMPARED_EVERY {
             clocks_compared = Instant::now();
             // Whether it answers is known from what was asked before.

@@ -830,7 +830,9 @@ mod tests {
 
     #[test]
     fn what_a_failover_brings_passes_and_what_is_wrong_does_not() {
-        for passing in ["08006", "40P01", "25006", "53200", "53300", "55P03", "57P01", "57P02", "57P03", "58030"] {
+        for passing in
+            ["08006", "40P01", "25006", "53200", "53300", "55P03", "57P01", "57P02", "57P03", "58030"]
+        {
             assert!(is_passing_state(passing), "{passing}");
         }
         for wrong in ["53100", "23505", "23514", "25001", "42P01", "XX001"] {

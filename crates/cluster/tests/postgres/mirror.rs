@@ -315,6 +315,13 @@ async fn a_cluster_has_the_keys_of_an_inventory_in_one_place() {
     mirror_shows_the_truth(&urls, &node.store()).await;
     assert_eq!(ask::<String>(&redis, &["GET", "seats_avail:{hall}:A-1"]).await, "19");
     node.stop().await;
+    // From nothing, too: what is there is found on all servers.
+    let gone = "booking:11111111-1111-1111-1111-111111111111";
+    ask::<redis::Value>(&redis, &["HSET", gone, "version", "1", "inventory", HALL]).await;
+    let (instances, store) = (instances(&urls), database.shared_store());
+    rebuild(instances.first(), &store, |_, _| {}).await.unwrap();
+    check(instances.first(), &store, |_, _| {}).await.unwrap();
+    assert_eq!(ask::<u32>(&redis, &["EXISTS", gone]).await, 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -20,14 +20,16 @@ fn a_database_that_takes_no_writes_for_a_while_is_waited_for() {
     let first = batch(1, 1, Hash::default());
     store.commit(&[&first]).unwrap();
     database.rows("ALTER DATABASE postgres SET default_transaction_read_only = on");
-    database.rows("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'boxoffice'");
+    database
+        .rows("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'boxoffice'");
     let second = batch(1, 2, first.head.hash);
     std::thread::scope(|scope| {
         let committing = scope.spawn(|| store.commit(&[&second]));
         let refused = store.write_documents(&[("key".to_owned(), None)]).unwrap_err();
         assert!(matches!(refused, CommitError::Unavailable(_)), "{refused}");
         assert!(!committing.is_finished(), "{:?}", committing.join());
-        database.rows("BEGIN READ WRITE; ALTER DATABASE postgres RESET default_transaction_read_only; COMMIT");
+        database
+            .rows("BEGIN READ WRITE; ALTER DATABASE postgres RESET default_transaction_read_only; COMMIT");
         assert_eq!(committing.join().unwrap().unwrap(), []);
     });
     store.write_documents(&[("key".to_owned(), None)]).unwrap();
@@ -89,7 +91,10 @@ fn however_many_inventories_are_hot_turns_take_few_connections() {
     let (tell, told) = mpsc::channel();
     let ask = |number: u32| {
         let tell = tell.clone();
-        store.take_turn(InventoryNumber(number), Box::new(move |is_ours| tell.send((number, is_ours)).unwrap()));
+        store.take_turn(
+            InventoryNumber(number),
+            Box::new(move |is_ours| tell.send((number, is_ours)).unwrap()),
+        );
     };
     (1..=HOT).for_each(ask);
     let answer = || told.recv_timeout(Duration::from_secs(10)).expect("whoever asks is told");

@@ -50,7 +50,8 @@ pub(crate) async fn readyz(State(app): State<Arc<App>>) -> Result<Response, Prob
         return Err(Problem::unavailable("UNAVAILABLE", format!("Not ready: {reason}."), 5));
     }
     if app.engine.clocks_apart() {
-        let detail = "Not ready: this machine's clock and the database's do not agree, and every command is refused.";
+        let detail =
+            "Not ready: this machine's clock and the database's do not agree, and every command is refused.";
         return Err(Problem::unavailable("UNAVAILABLE", detail, 2));
     }
     if let Some(away) = app.engine.unavailable_for() {
