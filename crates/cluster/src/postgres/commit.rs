@@ -22,7 +22,8 @@ use tokio::time::timeout;
 
 use super::rows::Number;
 use super::tables::{self, STATEMENT_ROWS_MAX, TablesError};
-use super::{CONNECT_MAX, Inner, RETRY_AFTER, STATEMENT_MAX, failed, is_full, is_passing};
+use super::trouble::{failed, is_full, is_passing};
+use super::{CONNECT_MAX, Inner, RETRY_AFTER, STATEMENT_MAX};
 
 /// How soon a connection that was left by the commit before has to answer. It may be dead without anybody having noticed, as
 /// when a firewall has forgotten it; then nothing has begun, and another one costs little.

@@ -5,6 +5,7 @@
 //! | `commit.rs` | one transaction a commit, guarded by the fence; what became of it when a connection is lost |
 //! | `rows.rs`, `tables.rs` | the tables that people read: from changes to rows, and the statements |
 //! | `turns.rs` | turns as advisory locks |
+//! | `trouble.rs` | what may go wrong, and what of it is over in a moment |
 //! | `schema.rs` | the migrations |
 //!
 //! What decides is the snapshot and the journal, as with every store. The other tables follow in the same transaction.
@@ -13,6 +14,7 @@ mod commit;
 mod rows;
 mod schema;
 mod tables;
+mod trouble;
 mod turns;
 
 use std::str::FromStr;
@@ -35,6 +37,7 @@ use tokio::time::Instant;
 use commit::Announcing;
 pub use schema::SchemaError;
 use tables::TablesError;
+use trouble::{Trouble, failed};
 use turns::AdvisoryTurns;
 
 use crate::turns::{Held, Turns};
@@ -574,39 +577,6 @@ impl Inner {
     }
 }
 
-/// Why something was not done.
-enum Trouble {
-    /// Nobody answers at the moment.
-    Away(String),
-    /// The answer was an error.
-    Wrong(sqlx::Error),
-}
-
-impl Trouble {
-    fn of(error: sqlx::Error) -> Trouble {
-        if is_passing(&error) { Trouble::Away(failed(&error)) } else { Trouble::Wrong(error) }
-    }
-}
-
-impl From<Trouble> for StoreError {
-    fn from(trouble: Trouble) -> StoreError {
-        match trouble {
-            Trouble::Away(problem) => StoreError::Unavailable(problem),
-            Trouble::Wrong(error) => StoreError::Failed(failed(&error)),
-        }
-    }
-}
-
-impl From<Trouble> for CommitError {
-    fn from(trouble: Trouble) -> CommitError {
-        match trouble {
-            Trouble::Away(problem) => CommitError::Unavailable(problem),
-            Trouble::Wrong(error) if is_full(&error) => CommitError::Full(failed(&error)),
-            Trouble::Wrong(error) => CommitError::Failed(failed(&error)),
-        }
-    }
-}
-
 /// Head, snapshot and records, as of one moment.
 async fn load(
     connection: &mut PgConnection,
@@ -778,67 +748,11 @@ fn damaged(what: &str) -> sqlx::Error {
     sqlx::Error::Decode(format!("{what} is damaged").into())
 }
 
-/// What happened, without what the driver puts around it.
-fn failed(error: &sqlx::Error) -> String {
-    match error {
-        sqlx::Error::Database(said) => match said.code() {
-            Some(code) => format!("{} (SQLSTATE {code})", said.message()),
-            None => said.message().to_owned(),
-        },
-        other => other.to_string(),
-    }
-}
-
-/// Whether it may be over in a moment: the connection was lost, the server restarts, another one takes over, somebody held a
-/// lock for too long.
-fn is_passing(error: &sqlx::Error) -> bool {
-    match error {
-        sqlx::Error::Io(_)
-        | sqlx::Error::Tls(_)
-        | sqlx::Error::Protocol(_)
-        | sqlx::Error::PoolTimedOut
-        | sqlx::Error::WorkerCrashed => true,
-        sqlx::Error::Database(said) => said.code().is_some_and(|code| is_passing_state(&code)),
-        _ => false,
-    }
-}
-
-/// The same of what the server said, by its SQLSTATE.
-fn is_passing_state(code: &str) -> bool {
-    match code {
-        DISK_FULL => false,
-        // No writes, as on a server that another one has taken over from; a transaction that was idle; a lock that did not come.
-        "25006" | "25P03" | "55P03" => true,
-        // Connections; serialization and deadlocks; memory and sessions; shutdowns and cancelled statements; what is below the
-        // server.
-        _ => ["08", "40", "53", "57", "58"].iter().any(|class| code.starts_with(class)),
-    }
-}
-
-fn is_full(error: &sqlx::Error) -> bool {
-    matches!(error, sqlx::Error::Database(said) if said.code().as_deref() == Some(DISK_FULL))
-}
-
-/// The SQLSTATE of a server that has no room left: somebody has to make some.
-const DISK_FULL: &str = "53100";
-
 #[cfg(test)]
 mod tests {
     use boxoffice_services::Postgres;
 
     use super::*;
-
-    #[test]
-    fn what_a_failover_brings_passes_and_what_is_wrong_does_not() {
-        for passing in
-            ["08006", "40P01", "25006", "53200", "53300", "55P03", "57P01", "57P02", "57P03", "58030"]
-        {
-            assert!(is_passing_state(passing), "{passing}");
-        }
-        for wrong in ["53100", "23505", "23514", "25001", "42P01", "XX001"] {
-            assert!(!is_passing_state(wrong), "{wrong}");
-        }
-    }
 
     #[test]
     fn a_read_that_was_given_up_leaves_no_transaction_behind() {

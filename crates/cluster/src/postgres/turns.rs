@@ -8,7 +8,8 @@ use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{ConnectOptions, Connection, query};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::{TURN_LOCK, failed};
+use super::TURN_LOCK;
+use super::trouble::failed;
 use crate::turns::{NoTurn, Pending, Turn, Turns};
 
 /// The server ends a session that says nothing for so long.
