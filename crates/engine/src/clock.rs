@@ -4,16 +4,19 @@
 //! once, when it starts, and counts from there with the clock that nobody can set (which also counts while the machine
 //! sleeps). What the wall says later is followed slowly, by at most one part in two thousand, and not at all if it is
 //! more than a minute off: that is a jump, not a drift, and is logged.
+//!
+//! Processes that share a store end each other's holds, so their clocks have to agree: each compares its own with the store's.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use boxoffice_core::time::Timestamp;
+use boxoffice_core::time::{Date, Timestamp};
 use parking_lot::Mutex;
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::limits::CLOCK_JUMP_MS;
+use crate::limits::{CLOCK_JUMP_MS, CLOCKS_APART_MS_MAX};
 
 /// How fast a drift is made up for: one millisecond in so many.
 const SLEW: i64 = 2_000;
@@ -60,6 +63,22 @@ impl Clock {
         }
     }
 
+    /// Compares it with another clock, which may take its time to answer or not be there; says if they are too far apart. One
+    /// that is set by hand is whoever's sets it.
+    pub(crate) fn compare<E>(
+        &self,
+        ask: impl FnOnce() -> Result<Option<Timestamp>, E>,
+    ) -> Result<Option<ClocksApart>, E> {
+        match &*self.0 {
+            Source::System(_) => {
+                let asked = self.now();
+                let Some(theirs) = ask()? else { return Ok(None) };
+                Ok(apart(asked, theirs, self.now()))
+            }
+            Source::Manual(_) => Ok(None),
+        }
+    }
+
     /// When a thread that has something to do at a time should look again.
     pub(crate) fn instant_of(&self, at: Timestamp) -> Instant {
         let wait = match &*self.0 {
@@ -69,6 +88,48 @@ impl Clock {
         };
         Instant::now() + Duration::from_millis(wait.unsigned_abs())
     }
+}
+
+/// Two clocks that do not agree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClocksApart {
+    /// This process's.
+    pub ours: Timestamp,
+    /// The store's.
+    pub theirs: Timestamp,
+}
+
+impl fmt::Display for ClocksApart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ClocksApart { ours, theirs } = *self;
+        write!(
+            f,
+            "it is {} by this machine's clock and {} by the database's, and at most {} s may be between them: \
+             keep both right with NTP, then start this server again",
+            Utc(ours),
+            Utc(theirs),
+            CLOCKS_APART_MS_MAX / 1_000
+        )
+    }
+}
+
+/// A moment as people read it.
+struct Utc(Timestamp);
+
+impl fmt::Display for Utc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const DAY_SECONDS: i64 = 24 * 60 * 60;
+        let seconds = self.0.0.div_euclid(1_000);
+        let date = Date(i32::try_from(seconds.div_euclid(DAY_SECONDS)).unwrap_or_default());
+        let seconds = seconds.rem_euclid(DAY_SECONDS);
+        write!(f, "{date}T{:02}:{:02}:{:02}Z", seconds / 3_600, seconds / 60 % 60, seconds % 60)
+    }
+}
+
+/// Whether another clock was too far from ours at some moment between two.
+fn apart(asked: Timestamp, theirs: Timestamp, answered: Timestamp) -> Option<ClocksApart> {
+    let ours = Timestamp(theirs.0.clamp(asked.0, answered.0));
+    (ours.0.abs_diff(theirs.0) > CLOCKS_APART_MS_MAX.unsigned_abs()).then_some(ClocksApart { ours, theirs })
 }
 
 /// Long waits are cut, so that a clock that was slewed meanwhile is looked at again.
@@ -147,6 +208,25 @@ mod tests {
             assert!(at >= before, "time ran backwards");
         }
         at - START - seconds * 1_000
+    }
+
+    #[test]
+    fn clocks_that_are_more_than_five_seconds_apart_are_told_and_how_long_an_answer_took_does_not_count() {
+        for (asked, theirs, answered, expected) in [
+            (0, 0, 0, None),
+            (0, 5_000, 0, None),
+            (0, 5_001, 0, Some((0, 5_001))),
+            (0, -5_001, 0, Some((0, -5_001))),
+            (0, 60_000, 60_000, None),
+            (0, 65_001, 60_000, Some((60_000, 65_001))),
+        ] {
+            let found = apart(Timestamp(asked), Timestamp(theirs), Timestamp(answered));
+            assert_eq!(found.map(|it| (it.ours.0, it.theirs.0)), expected, "{asked} {theirs} {answered}");
+        }
+        let message =
+            ClocksApart { ours: Timestamp(START + 3_723_000), theirs: Timestamp(START) }.to_string();
+        assert!(message.starts_with("it is 2026-12-01T01:02:03Z by this machine's clock and 2026-12-01T00:00:00Z by the database's"), "{message}");
+        assert!(message.contains("NTP"), "{message}");
     }
 
     #[test]

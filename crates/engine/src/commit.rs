@@ -27,6 +27,8 @@ pub(crate) struct Committer {
     pub(crate) standing: Mutex<Standing>,
     /// When the commit that is under way began.
     pub(crate) began: Mutex<Option<Instant>>,
+    /// When the store was last through with one.
+    pub(crate) ended: Mutex<Option<Instant>>,
 }
 
 /// What earlier commits showed.
@@ -60,6 +62,11 @@ impl Committer {
     /// For how long a commit has been under way.
     pub(crate) fn committing_for(&self) -> Option<Duration> {
         self.began.lock().map(|began| began.elapsed())
+    }
+
+    /// When the store was last through with a commit.
+    pub(crate) fn last_committed(&self) -> Option<Instant> {
+        *self.ended.lock()
     }
 
     /// Whether somebody is committing.
@@ -216,6 +223,9 @@ impl Committer {
         *self.began.lock() = Some(began);
         let fenced = self.store.commit(writes);
         *self.began.lock() = None;
+        if fenced.is_ok() {
+            *self.ended.lock() = Some(Instant::now());
+        }
         measure::commit(began.elapsed());
         fenced
     }

@@ -15,7 +15,7 @@ use tokio::sync::{oneshot, watch};
 
 use crate::answer::{Answer, Asked, Group, SubmitError};
 use crate::archive::{self, ArchiveError, Contents};
-use crate::clock::Clock;
+use crate::clock::{Clock, ClocksApart};
 use crate::ids::{self, InventoryNumber, inventory_of};
 use crate::inbox::{Inbox, Rejected};
 use crate::limits::{
@@ -84,6 +84,9 @@ pub enum StartError {
     /// The list of inventories cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Holds that others made would end at the wrong time.
+    #[error("{0}")]
+    Clock(ClocksApart),
     /// The machine gives no threads.
     #[error("no thread: {0}")]
     Thread(#[from] std::io::Error),
@@ -121,8 +124,11 @@ impl Engine {
         Engine::start(Arc::new(EmbeddedStore::open(directory)?), Clock::system(), settings)
     }
 
-    /// Starts an engine on a store. Reads the list of inventories, and nothing else.
+    /// Starts an engine on a store. Reads the list of inventories, and what time it is there, and nothing else.
     pub fn start(store: Arc<dyn Store>, clock: Clock, settings: &Settings) -> Result<Engine, StartError> {
+        if let Some(apart) = clock.compare(|| store.time())? {
+            return Err(StartError::Clock(apart));
+        }
         let Assembled { registry, shards, committer, availability } = assemble(&store, settings)?;
         let count = shards.len();
         let shared = Arc::new(Shared {
@@ -436,6 +442,11 @@ impl Engine {
     /// For how long the store has not answered, if it is away: what is shown is as of then, and commands are refused.
     pub fn unavailable_for(&self) -> Option<Duration> {
         self.running.shared.availability.away_for()
+    }
+
+    /// Whether that is so because this machine's clock and the store's are too far apart.
+    pub fn clocks_apart(&self) -> bool {
+        self.running.shared.availability.clocks_apart()
     }
 
     /// See [`Store::leads`]. Reads the store.

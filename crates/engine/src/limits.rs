@@ -48,6 +48,9 @@ pub const JOURNAL_READ_BYTES: usize = 4 * 1024 * 1024;
 pub const FORGET_KEYS_EVERY_MS: i64 = 60_000;
 /// How often a store that others write to is asked what they changed: so long a view may be behind.
 pub const FOLLOW_EVERY: Duration = Duration::from_millis(100);
+/// How often such a store is asked for all there is: however late something became visible there, it is noticed then. A list of
+/// some thousand names costs it little.
+pub const FOLLOW_ALL_EVERY: Duration = Duration::from_secs(60);
 /// While somebody waits for what others wrote, it is asked for this often.
 pub const FOLLOW_AT_ONCE_EVERY: Duration = Duration::from_millis(2);
 /// How long whoever does not find a booking waits for what another process has committed already.
@@ -65,5 +68,10 @@ pub const TURN_MS: i64 = 50;
 pub const WITHOUT_TURN_MS: i64 = 1_000;
 /// How often idle inventories are looked for.
 pub const IDLE_SWEEP_MS: i64 = 1_000;
+/// How far this machine's clock may be from that of a store that others share: by so much may holds be ended early or late.
+/// Machines that are kept right by NTP are a hundred times nearer.
+pub const CLOCKS_APART_MS_MAX: i64 = 5_000;
+/// How often the two are compared.
+pub const CLOCKS_COMPARED_EVERY: Duration = Duration::from_secs(1);
 /// Wall and monotonic clock may drift apart this much before it counts as a jump.
 pub const CLOCK_JUMP_MS: i64 = 60_000;

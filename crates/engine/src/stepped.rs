@@ -61,6 +61,7 @@ pub(crate) fn assemble(store: &Arc<dyn Store>, settings: &Settings) -> Result<As
         numbers,
         standing: Mutex::default(),
         began: Mutex::default(),
+        ended: Mutex::default(),
     };
     Ok(Assembled { registry, shards, committer, availability })
 }

@@ -17,7 +17,10 @@ use crate::commit::{Committer, Sealed, Settled};
 use crate::engine::shard_of;
 use crate::ids::{InventoryNumber, inventory_of};
 use crate::inbox::Inbox;
-use crate::limits::{FOLLOW_AT_ONCE_EVERY, FOLLOW_EVERY, GATHERED_COMMANDS, LOOK_AHEAD_COMMANDS};
+use crate::limits::{
+    CLOCKS_COMPARED_EVERY, FOLLOW_ALL_EVERY, FOLLOW_AT_ONCE_EVERY, FOLLOW_EVERY, GATHERED_COMMANDS,
+    LOOK_AHEAD_COMMANDS,
+};
 use crate::load::{self, LoadError, Loaded};
 use crate::part::Part;
 use crate::published::State;
@@ -241,9 +244,13 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
     let (mut news, mut offers) = (Vec::new(), VecDeque::new());
     let mut closing = false;
     loop {
+        // By a wrong clock nothing is due.
+        let clocks_apart = shared.availability.clocks_apart();
         let ready = !offers.is_empty() && !shard.is_full();
         let until = if ready {
             Some(Instant::now())
+        } else if clocks_apart {
+            Some(Instant::now() + CLOCKS_COMPARED_EVERY)
         } else {
             shard.next_wake().map(|at| shared.clock.instant_of(at))
         };
@@ -297,7 +304,9 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
                 }
             }
         }
-        shard.wake(now);
+        if !clocks_apart {
+            shard.wake(now);
+        }
         send_errands(shared, index, &mut shard);
         if let Some(parts) = shard.seal() {
             let alone = shard.is_alone(&parts) && offers.is_empty() && !shared.committer.is_busy();
@@ -448,20 +457,20 @@ pub(crate) fn run_catcher(shared: &Shared) {
 /// Tells the shards what other processes wrote to the store, and everybody whether it answers.
 pub(crate) fn run_follower(shared: &Shared) {
     let _guard = Guard { shared, name: "follower", end: end_helper, index: 0 };
-    let mut since = 0;
-    let mut told: HashMap<InventoryNumber, Hash> = HashMap::new();
     let mut answered = Instant::now();
+    let mut since = Since { last: 0, all_at: answered };
+    // They agreed when the engine was started.
+    let (mut clocks_compared, mut clocks_apart) = (answered, false);
+    let mut told: HashMap<InventoryNumber, Hash> = HashMap::new();
     // Closed as soon as anybody wants the engine to stop.
     while !shared.snapshots.is_closed() {
-        match shared.store.changed_heads(since) {
+        match shared.store.changed_heads(since.ask(Instant::now())) {
             Ok((heads, next)) => {
                 answered = Instant::now();
-                since = next;
-                let known = std::mem::take(&mut told);
+                since.last = next;
                 for head in heads {
                     shared.committer.learn(&head);
-                    told.insert(head.inventory, head.hash);
-                    if known.get(&head.inventory) != Some(&head.hash) {
+                    if told.insert(head.inventory, head.hash) != Some(head.hash) {
                         let shard = shard_of(route_of(&head.name), shared.shards.len());
                         // One that has ended need not know.
                         drop(shared.shards[shard].tell(News::Seen(head)));
@@ -470,8 +479,44 @@ pub(crate) fn run_follower(shared: &Shared) {
             }
             Err(error) => tracing::warn!(%error, "what others wrote is not known"),
         }
-        shared.availability.note(answered, shared.committer.committing_for());
+        // A store that commits answers, even if it has no time for questions.
+        let answered =
+            shared.committer.last_committed().map_or(answered, |committed| committed.max(answered));
+        if clocks_compared.elapsed() >= CLOCKS_COMPARED_EVERY {
+            clocks_compared = Instant::now();
+            // Whether it answers is known from what was asked before.
+            if let Ok(found) = shared.clock.compare(|| shared.store.time()) {
+                match (clocks_apart, found) {
+                    (false, Some(apart)) => {
+                        tracing::error!(%apart, "commands are refused, and no hold is ended here, until the clocks agree");
+                    }
+                    (true, None) => tracing::warn!("the clocks agree again"),
+                    (true, Some(_)) | (false, None) => {}
+                }
+                clocks_apart = found.is_some();
+            }
+        }
+        shared.availability.note(answered, shared.committer.committing_for(), clocks_apart);
         shared.nudge.sleep();
+    }
+}
+
+/// Since when the follower asks for what others changed. A change that took very long to become visible may be older than what was
+/// asked for since: so everything is asked for now and then.
+struct Since {
+    /// What the store said the last time.
+    last: i64,
+    /// When everything is asked for.
+    all_at: Instant,
+}
+
+impl Since {
+    fn ask(&mut self, now: Instant) -> i64 {
+        if now < self.all_at {
+            return self.last;
+        }
+        self.all_at = now + FOLLOW_ALL_EVERY;
+        0
     }
 }
 
@@ -528,5 +573,20 @@ fn join(threads: &Mutex<Vec<std::thread::JoinHandle<()>>>) {
     for thread in std::mem::take(&mut *threads.lock()) {
         // A panic has stopped the engine and was reported there.
         drop(thread.join());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_is_asked_for_once_a_minute() {
+        let start = Instant::now();
+        let mut since = Since { last: 7, all_at: start };
+        let asked: Vec<i64> = (0..=1_200).map(|tenths| since.ask(start + FOLLOW_EVERY * tenths)).collect();
+        let all: Vec<usize> = (0..asked.len()).filter(|&tenths| asked[tenths] == 0).collect();
+        assert_eq!(all, [0, 600, 1_200]);
+        assert!(asked.iter().all(|&asked| asked == 0 || asked == 7));
     }
 }

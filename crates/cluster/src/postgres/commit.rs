@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use boxoffice_core::change::Change;
@@ -14,13 +15,15 @@ use boxoffice_engine::InventoryNumber;
 use boxoffice_engine::record::Hash;
 use boxoffice_engine::routing::Span;
 use boxoffice_engine::store::{BatchWrite, CommitError};
-use sqlx::postgres::PgConnection;
+use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{ConnectOptions, Row, query, raw_sql};
+use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use super::rows::Number;
 use super::tables::{self, STATEMENT_ROWS_MAX, TablesError};
-use super::{CONNECT_MAX, Inner, RETRY_AFTER, STATEMENT_MAX, failed, is_full, is_passing};
+use super::trouble::{failed, is_full, is_passing};
+use super::{CONNECT_MAX, Inner, RETRY_AFTER, STATEMENT_MAX};
 
 /// How soon a connection that was left by the commit before has to answer. It may be dead without anybody having noticed, as
 /// when a firewall has forgotten it; then nothing has begun, and another one costs little.
@@ -31,6 +34,8 @@ const FENCE_MAX: Duration = Duration::from_secs(7);
 /// writes many rows is given so much for each [`STATEMENT_ROWS_MAX`] of them.
 const STEP_MAX: Duration = Duration::from_secs(12);
 const _: () = assert!(STEP_MAX.as_secs() > STATEMENT_MAX.as_secs());
+/// How long a node tries to say that it was too late.
+const ANNOUNCE_MAX: Duration = Duration::from_secs(1);
 
 /// For so long after a node was too late, the others need a turn to write.
 const CONTENDED_SECONDS: f64 = 1.0;
@@ -106,26 +111,12 @@ impl Inner {
         let grown = |number: &&InventoryNumber| {
             chains.iter().any(|chain| chain.number == **number && chain.previous() != Hash::default())
         };
-        self.announce(settled.iter().filter(grown).copied()).await;
-        Ok(settled)
-    }
-
-    /// Tells the other nodes that this one was too late, and that they must take turns: one that is faster and does not know
-    /// of it would fence this one for ever. Whatever kind turns are of, the database is where all look.
-    async fn announce(&self, fenced: impl Iterator<Item = InventoryNumber>) {
-        for number in fenced {
-            let noted = async {
-                let mut connection = self.reads.acquire().await?;
-                query("UPDATE inventory SET contended_at = clock_timestamp() WHERE number = $1")
-                    .bind(number_of(number))
-                    .execute(&mut *connection)
-                    .await
-            };
-            // It will be too late again, then, and say so again.
-            if let Err(error) = noted.await {
-                tracing::debug!(%number, error = failed(&error), "others do not know that they are in the way");
-            }
+        let late: Vec<InventoryNumber> = settled.iter().filter(grown).copied().collect();
+        if !late.is_empty() {
+            // Beside: what was committed is durable, and its callers wait.
+            tokio::spawn(announce(self.options.clone(), Arc::clone(&self.announcing), late));
         }
+        Ok(settled)
     }
 
     async fn attempt(
@@ -155,6 +146,34 @@ impl Inner {
             Ok::<_, sqlx::Error>(connection)
         })
         .await
+    }
+}
+
+/// The connection on which a node says that it was too late; none if the last one was lost.
+pub(super) type Announcing = Arc<Mutex<Option<PgConnection>>>;
+
+/// Tells the other nodes that this one was too late, and that they must take turns: one that is faster and does not know
+/// of it would fence this one for ever. Whatever kind turns are of, the database is where all look.
+async fn announce(options: PgConnectOptions, announcing: Announcing, late: Vec<InventoryNumber>) {
+    let announced = within(ANNOUNCE_MAX, async {
+        let mut slot = announcing.lock().await;
+        // Taken out, so that one that fails, or waits for somebody's lock, is not used again.
+        let mut connection = match slot.take() {
+            Some(connection) => connection,
+            None => options.connect().await?,
+        };
+        for number in late {
+            query("UPDATE inventory SET contended_at = clock_timestamp() WHERE number = $1")
+                .bind(number_of(number))
+                .execute(&mut connection)
+                .await?;
+        }
+        *slot = Some(connection);
+        Ok::<(), sqlx::Error>(())
+    });
+    // It will be too late again, then, and say so again.
+    if let Err(error) = announced.await {
+        tracing::debug!(%error, "others do not know that they are in the way");
     }
 }
 

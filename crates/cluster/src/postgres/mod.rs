@@ -5,6 +5,7 @@
 //! | `commit.rs` | one transaction a commit, guarded by the fence; what became of it when a connection is lost |
 //! | `rows.rs`, `tables.rs` | the tables that people read: from changes to rows, and the statements |
 //! | `turns.rs` | turns as advisory locks |
+//! | `trouble.rs` | what may go wrong, and what of it is over in a moment |
 //! | `schema.rs` | the migrations |
 //!
 //! What decides is the snapshot and the journal, as with every store. The other tables follow in the same transaction.
@@ -13,6 +14,7 @@ mod commit;
 mod rows;
 mod schema;
 mod tables;
+mod trouble;
 mod turns;
 
 use std::str::FromStr;
@@ -32,8 +34,10 @@ use sqlx::{ConnectOptions, Connection, Row, query, raw_sql};
 use tokio::sync::{Mutex, watch};
 use tokio::time::Instant;
 
+use commit::Announcing;
 pub use schema::SchemaError;
 use tables::TablesError;
+use trouble::{Trouble, failed};
 use turns::AdvisoryTurns;
 
 use crate::turns::{Held, Turns};
@@ -42,7 +46,7 @@ use crate::wait::wait;
 
 /// How long the database may be gone before what is read fails. A commit tries until it knows.
 const OUTAGE_MAX: Duration = Duration::from_secs(2);
-/// How long an answer may take, and one that may be large.
+/// How long an answer may take, and one that may be large: `write_snapshot` tells the server so.
 const ANSWER_MAX: Duration = Duration::from_secs(2);
 const LARGE_ANSWER_MAX: Duration = Duration::from_secs(60);
 /// How long a commit may go on trying when whoever uses the store wants to stop.
@@ -51,14 +55,17 @@ const HURRY_MAX: Duration = Duration::from_secs(3);
 const RETRY_AFTER: Duration = Duration::from_millis(50);
 /// How long a connection may take.
 const CONNECT_MAX: Duration = Duration::from_secs(5);
-/// Connections for everything but commits and turns.
+/// Connections for everything but what has its own below.
 const READ_CONNECTIONS_MAX: u32 = 4;
+/// Connections for what the follower and the committer ask, one each: however much others read, what is new is heard of, and
+/// whoever was decided over is answered.
+const QUICK_CONNECTIONS_MAX: u32 = 2;
 /// Threads of the store: they only wait for the network.
 const THREADS: usize = 1;
 /// Journal records that are no longer wanted stay this long: whoever lost a connection may still look for one.
 const RECORDS_KEPT_SECONDS: f64 = 60.0;
 /// A change can be seen this much later than it was made: what was changed so long before the last change is asked for
-/// again.
+/// again. One that is seen even later (its commit waited for a replica that was away) is found when all are asked for.
 const COMMITTED_LATE_MICROSECONDS_MAX: i64 = 30_000_000;
 /// Journal records that are read at a time, whatever their size.
 const RECORDS_AT_ONCE: i64 = 10_000;
@@ -93,8 +100,10 @@ pub struct PostgresStore {
 struct Inner {
     options: PgConnectOptions,
     reads: PgPool,
+    quick: PgPool,
     /// Of whoever commits; none if the last one was lost.
     commits: Mutex<Option<PgConnection>>,
+    announcing: Announcing,
     turns: Arc<Held>,
     /// Whether whoever uses the store wants to stop.
     hurried: watch::Sender<bool>,
@@ -204,18 +213,21 @@ impl PostgresStore {
             .thread_name("postgres")
             .enable_all()
             .build()?;
-        let reads = {
+        let pool = |connections_max| {
             let _entered = runtime.enter();
             PgPoolOptions::new()
-                .max_connections(READ_CONNECTIONS_MAX)
+                .max_connections(connections_max)
                 .acquire_timeout(CONNECT_MAX)
                 .connect_lazy_with(options.clone())
         };
+        let (reads, quick) = (pool(READ_CONNECTIONS_MAX), pool(QUICK_CONNECTIONS_MAX));
         let turns = AdvisoryTurns::new(&options);
         let inner = Inner {
             options,
             reads,
+            quick,
             commits: Mutex::new(None),
+            announcing: Announcing::default(),
             turns: Arc::new(Held::new(Box::new(turns))),
             hurried: watch::Sender::new(false),
             leader: Mutex::new(None),
@@ -338,6 +350,15 @@ impl Store for PostgresStore {
         true
     }
 
+    fn time(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.wait(self.inner.read_quickly(async |connection| {
+            let row = query("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")
+                .fetch_one(connection)
+                .await?;
+            Ok(Some(Timestamp(row.try_get(0)?)))
+        }))
+    }
+
     fn leads(&self) -> Result<bool, StoreError> {
         let leads = self.wait(async { tokio::time::timeout(CONNECT_MAX, self.inner.leads()).await });
         match leads {
@@ -359,7 +380,7 @@ impl Store for PostgresStore {
 
     fn heads_of(&self, inventories: &[InventoryNumber]) -> Result<Vec<Head>, StoreError> {
         let numbers: Vec<i64> = inventories.iter().map(|number| number.0.into()).collect();
-        self.wait(self.inner.read(async |connection| {
+        self.wait(self.inner.read_quickly(async |connection| {
             let rows = query(
                 "SELECT number, name, sequence, head, next_deadline_ms FROM inventory WHERE number = ANY($1)",
             )
@@ -375,7 +396,7 @@ impl Store for PostgresStore {
         inventories: &[InventoryNumber],
     ) -> Result<Vec<(InventoryNumber, Position)>, StoreError> {
         let numbers: Vec<i64> = inventories.iter().map(|number| number.0.into()).collect();
-        self.wait(self.inner.read(async |connection| {
+        self.wait(self.inner.read_quickly(async |connection| {
             let rows = query(
                 "SELECT number, log_epoch, log_partition, log_offset FROM inventory
                  WHERE number = ANY($1) AND log_epoch IS NOT NULL",
@@ -388,7 +409,7 @@ impl Store for PostgresStore {
     }
 
     fn changed_heads(&self, since: i64) -> Result<(Vec<Head>, i64), StoreError> {
-        self.wait(self.inner.read(async |connection| {
+        self.wait(self.inner.read_quickly(async |connection| {
             let rows = query(
                 "SELECT number, name, sequence, head, next_deadline_ms,
                         (extract(epoch FROM changed_at) * 1000000)::bigint AS changed_at
@@ -424,7 +445,9 @@ impl Store for PostgresStore {
     fn close(&self) -> Result<(), StoreError> {
         self.wait(async {
             self.inner.reads.close().await;
+            self.inner.quick.close().await;
             drop(self.inner.leader.lock().await.take());
+            drop(self.inner.announcing.lock().await.take());
             if let Some(connection) = self.inner.commits.lock().await.take() {
                 // The server notices anyway.
                 drop(connection.close().await);
@@ -489,7 +512,15 @@ impl Inner {
         &self,
         read: impl AsyncFn(&mut PgConnection) -> Result<T, sqlx::Error>,
     ) -> Result<T, StoreError> {
-        Ok(self.persist(ANSWER_MAX, read).await?)
+        Ok(self.persist(&self.reads, ANSWER_MAX, read).await?)
+    }
+
+    /// The same, for those who must not wait for what others read.
+    async fn read_quickly<T>(
+        &self,
+        read: impl AsyncFn(&mut PgConnection) -> Result<T, sqlx::Error>,
+    ) -> Result<T, StoreError> {
+        Ok(self.persist(&self.quick, ANSWER_MAX, read).await?)
     }
 
     /// Reads something that may be large.
@@ -497,7 +528,7 @@ impl Inner {
         &self,
         read: impl AsyncFn(&mut PgConnection) -> Result<T, sqlx::Error>,
     ) -> Result<T, StoreError> {
-        Ok(self.persist(LARGE_ANSWER_MAX, read).await?)
+        Ok(self.persist(&self.reads, LARGE_ANSWER_MAX, read).await?)
     }
 
     /// Writes something that can be written twice.
@@ -506,18 +537,19 @@ impl Inner {
         answer_max: Duration,
         write: impl AsyncFn(&mut PgConnection) -> Result<T, sqlx::Error>,
     ) -> Result<T, CommitError> {
-        Ok(self.persist(answer_max, write).await?)
+        Ok(self.persist(&self.reads, answer_max, write).await?)
     }
 
     async fn persist<T>(
         &self,
+        pool: &PgPool,
         answer_max: Duration,
         work: impl AsyncFn(&mut PgConnection) -> Result<T, sqlx::Error>,
     ) -> Result<T, Trouble> {
         let deadline = Instant::now() + OUTAGE_MAX;
         loop {
             let attempt = async {
-                let mut connection = self.reads.acquire().await?;
+                let mut connection = pool.acquire().await?;
                 let result = work(&mut connection).await;
                 if result.is_err() {
                     // It may be in the middle of anything.
@@ -545,58 +577,26 @@ impl Inner {
     }
 }
 
-/// Why something was not done.
-enum Trouble {
-    /// Nobody answers at the moment.
-    Away(String),
-    /// The answer was an error.
-    Wrong(sqlx::Error),
-}
-
-impl Trouble {
-    fn of(error: sqlx::Error) -> Trouble {
-        if is_passing(&error) { Trouble::Away(failed(&error)) } else { Trouble::Wrong(error) }
-    }
-}
-
-impl From<Trouble> for StoreError {
-    fn from(trouble: Trouble) -> StoreError {
-        match trouble {
-            Trouble::Away(problem) => StoreError::Unavailable(problem),
-            Trouble::Wrong(error) => StoreError::Failed(failed(&error)),
-        }
-    }
-}
-
-impl From<Trouble> for CommitError {
-    fn from(trouble: Trouble) -> CommitError {
-        match trouble {
-            Trouble::Away(problem) => CommitError::Unavailable(problem),
-            Trouble::Wrong(error) if is_full(&error) => CommitError::Full(failed(&error)),
-            Trouble::Wrong(error) => CommitError::Failed(failed(&error)),
-        }
-    }
-}
-
 /// Head, snapshot and records, as of one moment.
 async fn load(
     connection: &mut PgConnection,
     inventory: InventoryNumber,
 ) -> Result<Option<Stored>, sqlx::Error> {
     let number = i64::from(inventory.0);
-    raw_sql("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").execute(&mut *connection).await?;
+    // Whoever waits may give up at any moment: then the transaction must not stay with the connection.
+    let mut transaction = connection.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
     let head =
         query("SELECT number, name, sequence, head, next_deadline_ms FROM inventory WHERE number = $1")
             .bind(number)
-            .fetch_optional(&mut *connection)
+            .fetch_optional(&mut *transaction)
             .await?;
     let Some(head) = head.map(|row| head_of(&row)).transpose()? else {
-        raw_sql("COMMIT").execute(connection).await?;
+        transaction.commit().await?;
         return Ok(None);
     };
     let snapshot = query("SELECT manifest, contents FROM snapshot WHERE inventory = $1")
         .bind(number)
-        .fetch_optional(&mut *connection)
+        .fetch_optional(&mut *transaction)
         .await?;
     let snapshot = snapshot
         .map(|row| {
@@ -611,10 +611,10 @@ async fn load(
         query("SELECT record FROM journal WHERE inventory = $1 AND sequence > $2 ORDER BY sequence")
             .bind(number)
             .bind(i64::try_from(after).unwrap_or(i64::MAX))
-            .fetch_all(&mut *connection)
+            .fetch_all(&mut *transaction)
             .await?;
     let records = records.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
-    raw_sql("COMMIT").execute(connection).await?;
+    transaction.commit().await?;
     Ok(Some(Stored { head, snapshot, records }))
 }
 
@@ -624,8 +624,8 @@ async fn write_snapshot(
     contents: &[u8],
 ) -> Result<(), sqlx::Error> {
     let mut transaction = connection.begin().await?;
-    // A large one takes its time.
-    raw_sql("SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0")
+    // A large one takes its time, but no longer than whoever writes it waits.
+    raw_sql("SET LOCAL statement_timeout = '60s'; SET LOCAL idle_in_transaction_session_timeout = '60s'")
         .execute(&mut *transaction)
         .await?;
     let number = i64::from(manifest.inventory.0);
@@ -652,13 +652,17 @@ async fn write_snapshot(
         .execute(&mut *transaction)
         .await?;
     }
-    let complete = query("SELECT complete FROM inventory WHERE number = $1 FOR UPDATE")
+    // Only what is restored lacks something, and nobody sells it meanwhile. Everywhere else no lock is taken: a node that hangs
+    // here must not be in the way of those who sell.
+    let lacks_rows = query("SELECT 1 FROM inventory WHERE number = $1 AND NOT complete")
         .bind(number)
         .fetch_optional(&mut *transaction)
         .await?;
-    if let Some(row) = complete
-        && !row.try_get::<bool, _>(0)?
-    {
+    if lacks_rows.is_some() {
+        query("SELECT 1 FROM inventory WHERE number = $1 FOR UPDATE")
+            .bind(number)
+            .execute(&mut *transaction)
+            .await?;
         let inventory = replayed(&mut transaction, manifest, contents).await?;
         tables::rebuild(&mut transaction, number, &inventory).await.map_err(|error| match error {
             TablesError::Sql(error) => error,
@@ -744,34 +748,38 @@ fn damaged(what: &str) -> sqlx::Error {
     sqlx::Error::Decode(format!("{what} is damaged").into())
 }
 
-/// What happened, without what the driver puts around it.
-fn failed(error: &sqlx::Error) -> String {
-    match error {
-        sqlx::Error::Database(said) => match said.code() {
-            Some(code) => format!("{} (SQLSTATE {code})", said.message()),
-            None => said.message().to_owned(),
-        },
-        other => other.to_string(),
-    }
-}
+#[cfg(test)]
+mod tests {
+    use boxoffice_services::Postgres;
 
-/// Whether it may be over in a moment: the connection was lost, the server restarts, somebody held a lock for too long.
-fn is_passing(error: &sqlx::Error) -> bool {
-    match error {
-        sqlx::Error::Io(_)
-        | sqlx::Error::Tls(_)
-        | sqlx::Error::Protocol(_)
-        | sqlx::Error::PoolTimedOut
-        | sqlx::Error::WorkerCrashed => true,
-        sqlx::Error::Database(said) => said.code().is_some_and(|code| {
-            // Connections; serialization and deadlocks; too many clients; shutdowns and cancelled statements; locks.
-            let passing = ["08", "40", "57"].iter().any(|class| code.starts_with(class));
-            passing || ["53300", "55P03", "25P03"].contains(&&*code)
-        }),
-        _ => false,
-    }
-}
+    use super::*;
 
-fn is_full(error: &sqlx::Error) -> bool {
-    matches!(error, sqlx::Error::Database(said) if said.code().as_deref() == Some("53100"))
+    #[test]
+    fn a_read_that_was_given_up_leaves_no_transaction_behind() {
+        let server = Postgres::start(&["fsync=off"]).unwrap();
+        let store = PostgresStore::migrate(&server.url("postgres")).unwrap().0;
+        server.psql("postgres", "INSERT INTO inventory (number, name, sequence, head, changed_at, complete) VALUES (1, 'default/event:hall', 1, decode(repeat('00', 32), 'hex'), now(), true)").unwrap();
+        store.wait(async {
+            let mut other = PgConnection::connect_with(&store.inner.options).await.unwrap();
+            let mut lock = other.begin().await.unwrap();
+            raw_sql("LOCK TABLE snapshot").execute(&mut *lock).await.unwrap();
+            let mut connection = store.inner.reads.acquire().await.unwrap();
+            let waits = async {
+                let asked = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+                while server.psql("postgres", asked).unwrap().is_empty() {
+                    tokio::task::yield_now().await;
+                }
+            };
+            tokio::select! {
+                loaded = load(&mut connection, InventoryNumber(1)) => panic!("the snapshot is locked: {loaded:?}"),
+                () = waits => {}
+            }
+            drop(connection);
+            lock.rollback().await.unwrap();
+        });
+        store.write_documents(&[("key".to_owned(), Some(vec![1]))]).unwrap();
+        assert_eq!(server.psql("postgres", "SELECT count(*) FROM document").unwrap(), "1");
+        let open = "SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'";
+        assert_eq!(server.psql("postgres", open).unwrap(), "0");
+    }
 }

@@ -23,7 +23,8 @@ use super::check::{self, Look};
 use super::instance::Instance;
 use super::keys::Keys;
 use super::rebuild::{self, RebuildError, blocking};
-use super::write::{self, Written};
+use super::shown::Shown;
+use super::write::{self, Guard, Written};
 
 /// Units, of the inventories in memory, that the mirror was last found to show other than they are.
 pub const DRIFT: &str = "boxoffice_mirror_drift_units";
@@ -36,6 +37,9 @@ const SWEEP_EVERY: Duration = Duration::from_secs(1);
 const REPAIR_EVERY: Duration = Duration::from_secs(10);
 /// Keys that are compared for each look, on average.
 const COMPARED_KEYS_MAX: usize = 1_000;
+/// Views that a new one is compared with before the whole is written: the last one that this node knows to have been in the
+/// mirror, then what is there. Another node may write between a look and what follows it, so there is a third.
+const COMPARISONS_MAX: usize = 3;
 /// If more batches were missed, the whole is written: less to read than the journal.
 const MISSED_BATCHES_MAX: u64 = 10_000;
 
@@ -78,7 +82,7 @@ pub(super) async fn keep(instance: Arc<Instance>, engine: Engine, mut finish: on
 struct Keeper {
     instance: Arc<Instance>,
     engine: Engine,
-    /// Views that the mirror had at least. If it has lost them since, writing says so.
+    /// Views that the mirror had when this node last knew. If it has another one since, writing says so.
     mirrored: HashMap<InventoryNumber, Arc<StockView>>,
     /// Inventories that have moved since.
     unwritten: BTreeSet<InventoryNumber>,
@@ -129,39 +133,46 @@ impl Keeper {
         let Some((name, keys)) = self.keys(number) else { return Ok(()) };
         // An engine that stops shows what it has; one that cannot read an inventory has said so.
         let Ok(stock) = self.engine.view(number).await else { return Ok(()) };
-        let before = match self.mirrored.get(&number) {
-            Some(before) => Some(Arc::clone(before)),
-            None => self.view_of_the_mirror(number, &keys).await?,
-        };
-        let mut written = Written::Missing;
-        if let Some(before) = before {
-            if before.sequence >= stock.sequence {
+        let mut before = self.mirrored.get(&number).cloned();
+        for _ in 0..COMPARISONS_MAX {
+            let from = match before.take() {
+                Some(before) => before,
+                None => match self.view_of_the_mirror(number, &keys, &stock).await? {
+                    Some(shown) => shown,
+                    None => break,
+                },
+            };
+            if from.sequence >= stock.sequence {
                 return Ok(());
             }
-            if let Some(changed) = self.changed(number, before.sequence, stock.sequence).await {
-                written = write::since(&self.instance, &keys, &name, &before, &stock, &changed).await?;
+            let Some(changed) = self.changed(number, from.sequence, stock.sequence).await else { break };
+            match write::since(&self.instance, &keys, &name, &from, &stock, &changed).await? {
+                Written::Done | Written::Already => {
+                    self.mirrored.insert(number, stock);
+                    return Ok(());
+                }
+                // Another node has written meanwhile, or the mirror has lost something.
+                Written::Missing => {}
             }
         }
-        if written == Written::Missing {
-            let Ok((_, bookings)) = self.engine.bookings(number).await else { return Ok(()) };
-            tracing::info!(%number, sequence = stock.sequence, "the mirror of an inventory is written whole");
-            write::whole(&self.instance, &keys, &name, &stock, &bookings).await?;
-        }
+        let Ok((_, bookings)) = self.engine.bookings(number).await else { return Ok(()) };
+        tracing::info!(%number, sequence = stock.sequence, "the mirror of an inventory is written whole");
+        write::whole(&self.instance, &keys, &name, &stock, &bookings, Guard::Version).await?;
         self.mirrored.insert(number, stock);
         Ok(())
     }
 
-    /// The view of the sequence that the mirror has, if it is still in memory.
+    /// The view of the sequence that the mirror has, if it is still in memory; this one if the mirror is as far.
     async fn view_of_the_mirror(
         &self,
         number: InventoryNumber,
         keys: &Keys,
+        stock: &Arc<StockView>,
     ) -> RedisResult<Option<Arc<StockView>>> {
         let sequences = write::sequences(&self.instance, std::slice::from_ref(keys)).await?;
         let Some(at) = sequences.first().copied().flatten() else { return Ok(None) };
-        let view = self.engine.view_in_memory(number);
-        if let Some(view) = view.filter(|view| view.sequence == at) {
-            return Ok(Some(view));
+        if at >= stock.sequence {
+            return Ok(Some(Arc::clone(stock)));
         }
         let Ok(mut batches) = self.engine.subscribe(number, at.saturating_sub(1)).await else {
             return Ok(None);
@@ -241,7 +252,8 @@ impl Keeper {
                 if let Some(difference) = difference {
                     tracing::warn!(inventory = %listed.name, %difference, units, "the mirror drifted; it is written again");
                     let Ok((_, bookings)) = self.engine.bookings(listed.number).await else { return Ok(()) };
-                    write::whole(&self.instance, keys, &listed.name, stock, &bookings).await?;
+                    let guard = Guard::Version;
+                    write::whole(&self.instance, keys, &listed.name, stock, &bookings, guard).await?;
                 }
             }
         }
@@ -302,6 +314,7 @@ async fn repair_once(
     let heads = blocking(move || reading.heads()).await?;
     let heads: HashMap<InventoryNumber, u64> =
         heads.into_iter().map(|head| (head.inventory, head.sequence)).collect();
+    let mut shown = None;
     for ((listed, _), at) in listed.iter().zip(sequences) {
         let Some(&head) = heads.get(&listed.number) else { continue };
         if at == Some(head) {
@@ -311,7 +324,11 @@ async fn repair_once(
         let is_late = known.get(&listed.number).is_some_and(|&wanted| at.is_none_or(|at| at < wanted));
         if is_foreign || is_late {
             tracing::info!(inventory = %listed.name, "the mirror of an inventory is written from the store");
-            rebuild::one(instance, store, listed.number, is_foreign).await?;
+            if is_foreign && shown.is_none() {
+                shown = Some(Shown::find(instance).await?);
+            }
+            let foreign = shown.as_ref().filter(|_| is_foreign);
+            rebuild::one(instance, store, listed.number, foreign).await?;
         } else {
             behind.insert(listed.number, head);
         }

@@ -8,7 +8,7 @@
 //! | `write.rs` | the scripts that write it, guarded by the sequence |
 //! | `check.rs` | whether it shows the truth, and what it does not |
 //! | `mirror.rs` | the task that keeps it up to date beside an engine |
-//! | `rebuild.rs` | the whole mirror from the store, and the whole check |
+//! | `rebuild.rs`, `shown.rs` | the whole mirror from the store, and the whole check; which bookings are shown, so that none of another history stays |
 //! | `fan_out.rs` | nodes tell each other what has moved |
 //! | `redlock.rs`, `turns.rs` | locks that a majority of independent instances gives; turns made of them |
 //!
@@ -23,6 +23,7 @@ mod mirror;
 mod picture;
 mod rebuild;
 mod redlock;
+mod shown;
 mod turns;
 mod urls;
 mod write;

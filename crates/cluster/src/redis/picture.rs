@@ -1,7 +1,7 @@
 //! What the mirror shows of an inventory's stock: all of it, or what is not as in an earlier view.
 //!
-//! Everything is written as it is, never as a difference: so it does no harm to write something twice, and what was written
-//! since any earlier view covers what was written since a later one.
+//! Everything is written as it is, never as a difference: so it does no harm to write something twice. What is not as in an
+//! earlier view is right only on a mirror that shows that very view: see `write.rs`.
 
 use std::sync::Arc;
 

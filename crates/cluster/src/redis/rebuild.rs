@@ -13,7 +13,8 @@ use redis::RedisError;
 use super::check::{self, Difference, Look};
 use super::instance::Instance;
 use super::keys::Keys;
-use super::write;
+use super::shown::Shown;
+use super::write::{self, Guard};
 
 /// An inventory that is sold while it is compared is read again so many times.
 const LOOKS_MAX: usize = 50;
@@ -71,10 +72,11 @@ pub async fn rebuild(
     mut progress: impl FnMut(u64, u64),
 ) -> Result<Mirrored, RebuildError> {
     let mut all = Mirrored::default();
+    let shown = Shown::find(instance).await?;
     let numbers = numbers(store).await?;
     for (done, number) in (0..).zip(&numbers) {
         progress(done, numbers.len() as u64);
-        if let Some(one) = one(instance, store, *number, true).await? {
+        if let Some(one) = one(instance, store, *number, Some(&shown)).await? {
             all.add(one);
         }
     }
@@ -98,19 +100,29 @@ pub async fn check(
     Ok(all)
 }
 
-/// Writes the mirror of one inventory from the store; from nothing, if what is there does not count.
+/// Writes the mirror of one inventory from the store; from nothing, if what was shown before does not count.
 pub(super) async fn one(
     instance: &Arc<Instance>,
     store: &Arc<dyn Store>,
     number: InventoryNumber,
-    from_nothing: bool,
+    shown_before: Option<&Shown>,
 ) -> Result<Option<Mirrored>, RebuildError> {
-    let Some(truth) = read(instance, store, number).await? else { return Ok(None) };
-    if from_nothing {
+    let Some(mut truth) = read(instance, store, number).await? else { return Ok(None) };
+    if let Some(shown) = shown_before {
         write::forget(instance, &truth.keys).await?;
+        shown.remove_others(instance, &truth.name, &truth.bookings).await?;
+        truth.write(instance, Guard::None).await?;
+        let reading = Arc::clone(store);
+        let heads = blocking(move || reading.heads_of(&[number])).await?;
+        if heads.iter().all(|head| head.sequence == truth.stock.sequence) {
+            return Ok(Some(truth.counts()));
+        }
+        // It was sold meanwhile: a booking that its node had written may have been written over with what was before. All
+        // that is written from here on is of this history.
+        let Some(later) = read(instance, store, number).await? else { return Ok(None) };
+        truth = later;
     }
-    // If somebody has written more meanwhile, that is as good.
-    write::whole(instance, &truth.keys, &truth.name, &truth.stock, &truth.bookings).await?;
+    truth.write(instance, Guard::Version).await?;
     Ok(Some(truth.counts()))
 }
 
@@ -189,6 +201,12 @@ pub(super) async fn blocking<T: Send + 'static, E: Into<RebuildError> + Send + '
 }
 
 impl Truth {
+    /// If somebody has written more meanwhile, that is as good.
+    async fn write(&self, instance: &Instance, guard: Guard) -> Result<(), RebuildError> {
+        write::whole(instance, &self.keys, &self.name, &self.stock, &self.bookings, guard).await?;
+        Ok(())
+    }
+
     fn counts(&self) -> Mirrored {
         let seats = match &self.stock.kind {
             KindView::Event(event) => {

@@ -1,9 +1,10 @@
 //! Writing the mirror: whole, or since an earlier view; never back in time.
 //!
 //! Stock is written by one script for all keys of an inventory: it compares sequences, writes, and notes the new one, and
-//! nothing can come between. What was written since a view is taken if the mirror is as of that view or a later one, and ignored if
-//! the mirror is as far already. If it is not even as far as the view, something is missing: whoever writes has to write
-//! the whole.
+//! nothing can come between. What changed since a view is taken only if the mirror is exactly as of that view, and ignored if
+//! the mirror is as far already. A mirror that is as of any other view may show something that neither of the two does: a seat
+//! that was held and given back in between is the same in both. Then whoever writes has to compare with what the mirror has, or
+//! write the whole.
 
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ const STOCK: &str = "
 local at = tonumber(redis.call('GET', KEYS[1]) or '-1')
 local since, to = tonumber(ARGV[1]), tonumber(ARGV[2])
 if at > to or (at == to and since >= 0) then return 0 end
-if at < since then return -1 end
+if since >= 0 and at ~= since then return -1 end
 local a = 3
 for k = 2, #KEYS do
   local what, first, last = ARGV[a], a + 2, a + 1 + tonumber(ARGV[a + 1])
@@ -59,15 +60,15 @@ redis.call('SET', KEYS[1], ARGV[2])
 return 1
 ";
 
-/// Of each booking: its version, how long it is shown (zero: as long as it lives), whether it is written if it is not there,
-/// and its fields.
+/// Whether a later version stays; then of each booking: its version, how long it is shown (zero: as long as it lives), whether it
+/// is written if it is not there, and its fields.
 const BOOKINGS: &str = "
-local a = 1
+local a = 2
 for k = 1, #KEYS do
   local version, shown, always = tonumber(ARGV[a]), tonumber(ARGV[a + 1]), ARGV[a + 2]
   local last = a + 3 + tonumber(ARGV[a + 3])
   local there = tonumber(redis.call('HGET', KEYS[k], 'version') or '-1')
-  if there <= version and (there >= 0 or always == 'yes') then
+  if (there <= version or ARGV[1] == 'anyway') and (there >= 0 or always == 'yes') then
     redis.call('DEL', KEYS[k])
     redis.call('HSET', KEYS[k], unpack(ARGV, a + 4, last))
     if shown > 0 then redis.call('PEXPIRE', KEYS[k], shown) end
@@ -77,6 +78,15 @@ end
 return #KEYS
 ";
 
+/// Whether what the mirror shows of bookings counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Guard {
+    /// A later version stays.
+    Version,
+    /// It may be of another history: whatever is there is written over.
+    None,
+}
+
 /// What became of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Written {
@@ -84,7 +94,7 @@ pub(super) enum Written {
     Done,
     /// Somebody else has written as much, or more.
     Already,
-    /// The mirror lacks what was before: it needs the whole.
+    /// The mirror is not as of the view that was compared with: it needs what changed since another one, or the whole.
     Missing,
 }
 
@@ -110,7 +120,7 @@ pub(super) async fn since(
 ) -> RedisResult<Written> {
     let from = i64::try_from(before.sequence).unwrap_or(i64::MAX);
     let stock_written = stock_command(keys, from, stock.sequence, &picture::since(keys, before, stock));
-    let mut commands = bookings_commands(instance, name, stock, changed, true);
+    let mut commands = bookings_commands(instance, name, stock, changed, true, Guard::Version);
     if instance.is_cluster() {
         // In any order among themselves, and before the sequence that says that they are there.
         instance.run(std::mem::take(&mut commands)).await?;
@@ -126,9 +136,10 @@ pub(super) async fn whole(
     name: &str,
     stock: &StockView,
     bookings: &[Arc<Booking>],
+    guard: Guard,
 ) -> RedisResult<Written> {
     for some in bookings.chunks(BOOKINGS_AHEAD) {
-        instance.run(bookings_commands(instance, name, stock, some, false)).await?;
+        instance.run(bookings_commands(instance, name, stock, some, false, guard)).await?;
     }
     let command = stock_command(keys, WHOLE, stock.sequence, &picture::whole(keys, stock));
     verdict(instance.run(vec![command]).await?)
@@ -183,6 +194,7 @@ fn bookings_commands(
     stock: &StockView,
     bookings: &[Arc<Booking>],
     ended_too: bool,
+    guard: Guard,
 ) -> Vec<Cmd> {
     let at_once = if instance.is_cluster() { 1 } else { BOOKINGS_AT_ONCE };
     let command = |some: &[Arc<Booking>]| {
@@ -191,6 +203,10 @@ fn bookings_commands(
         for booking in some {
             eval.arg(keys::booking(booking.id));
         }
+        eval.arg(match guard {
+            Guard::Version => "later",
+            Guard::None => "anyway",
+        });
         for booking in some {
             let has_ended = bookings::has_ended(booking);
             let shown = if has_ended { ENDED_SHOWN.as_millis() } else { 0 };
@@ -260,15 +276,17 @@ mod tests {
         let write = async |from: usize, to: usize| {
             since(redis, &keys, NAME, &views[from], &views[to], &[]).await.unwrap()
         };
-        let write_whole = async |at: usize| whole(redis, &keys, NAME, &views[at], &[]).await.unwrap();
+        let write_whole =
+            async |at: usize| whole(redis, &keys, NAME, &views[at], &[], Guard::Version).await.unwrap();
         // Nothing is there yet.
         assert_eq!(write(0, 1).await, Written::Missing);
         assert_eq!(sequences(redis, std::slice::from_ref(&keys)).await.unwrap(), [None]);
         assert_eq!(write_whole(0).await, Written::Done);
         assert_eq!(write(0, 1).await, Written::Done);
         assert_eq!(write(0, 1).await, Written::Already);
-        // What is since an earlier view covers what is since a later one.
-        assert_eq!(write(0, 2).await, Written::Done);
+        // Somebody else has written what this writer does not know of.
+        assert_eq!(write(0, 2).await, Written::Missing);
+        assert_eq!(write(1, 2).await, Written::Done);
         assert!(shows(redis, &keys, &views[2]).await);
         // Late.
         for from_to in [(0, 1), (1, 2)] {
@@ -289,13 +307,31 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_seat_that_another_node_held_and_this_one_freed_is_shown_free() {
+        let server = Redis::start(&[]).unwrap();
+        let instances = Instances::parse(&server.url()).unwrap();
+        let (redis, keys) = (instances.first(), Keys::of(NAME, false).unwrap());
+        let (views, _) = history();
+        let write = async |from: usize, to: usize| {
+            since(redis, &keys, NAME, &views[from], &views[to], &[]).await.unwrap()
+        };
+        whole(redis, &keys, NAME, &views[0], &[], Guard::Version).await.unwrap();
+        assert_eq!(write(0, 2).await, Written::Done, "the other one writes that the seats are sold");
+        // This one knows the hall before and after, and the seats are free in both.
+        assert_eq!(write(0, 3).await, Written::Missing);
+        assert_eq!(write(2, 3).await, Written::Done);
+        assert!(shows(redis, &keys, &views[3]).await);
+    }
+
+    #[tokio::test]
     async fn a_booking_never_goes_back_to_an_earlier_version() {
         let server = Redis::start(&[]).unwrap();
         let instances = Instances::parse(&server.url()).unwrap();
         let (redis, key) = (instances.first(), keys::booking(BOOKING));
         let (views, bookings) = history();
         let write = async |booking: usize, ended_too: bool| {
-            let commands = bookings_commands(redis, NAME, &views[3], &bookings[booking..=booking], ended_too);
+            let booking = &bookings[booking..=booking];
+            let commands = bookings_commands(redis, NAME, &views[3], booking, ended_too, Guard::Version);
             redis.run(commands).await.unwrap();
         };
         let there = async |version: usize| {

@@ -13,7 +13,7 @@ use boxoffice_engine::store::{BatchWrite, Store};
 use crate::database::Database;
 
 /// A batch that says nothing but when it was made.
-fn batch(number: u32, sequence: u64, previous: Hash) -> BatchWrite {
+pub(crate) fn batch(number: u32, sequence: u64, previous: Hash) -> BatchWrite {
     let changes = vec![Change::Act { at: Timestamp(i64::try_from(sequence).unwrap()), by: Actor(1) }];
     let inventory = InventoryNumber(number);
     let (record, hash) = record::encode_record(inventory, sequence, previous, &changes);

@@ -13,3 +13,4 @@ mod redis_gone;
 mod redlock;
 mod scene;
 mod tables;
+mod trouble;

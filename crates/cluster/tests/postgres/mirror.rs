@@ -160,6 +160,31 @@ async fn what_somebody_changed_in_the_mirror_is_named_and_repaired() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rebuilding_leaves_no_booking_of_another_history() {
+    let (database, redis) = (Database::start(), redis_server());
+    let urls = redis.url();
+    let node = Node::start(&database, &urls, &Clock::system());
+    let hall = open_hall(&node.engine, 3, 7).await;
+    let id = node.engine.new_booking_id(hall);
+    node.engine.submit(hall, hold(id, "ann")).await.unwrap();
+    mirror_shows_the_truth(&urls, &node.store()).await;
+    node.stop().await;
+    // As if the database had been put back to a moment before these.
+    let known: Vec<String> = ask(&redis, &["KEYS", "booking:*"]).await;
+    ask::<redis::Value>(&redis, &["HSET", &known[0], "version", "1000", "status", "redeemed"]).await;
+    let gone = "booking:11111111-1111-1111-1111-111111111111";
+    ask::<redis::Value>(&redis, &["HSET", gone, "version", "1", "inventory", HALL]).await;
+    let others = "booking:22222222-2222-2222-2222-222222222222";
+    ask::<redis::Value>(&redis, &["HSET", others, "version", "1", "inventory", "default/event:other"]).await;
+    let (instances, store) = (instances(&urls), database.shared_store());
+    rebuild(instances.first(), &store, |_, _| {}).await.unwrap();
+    check(instances.first(), &store, |_, _| {}).await.unwrap();
+    assert_eq!(ask::<String>(&redis, &["HGET", &known[0], "status"]).await, "on_hold");
+    assert_eq!(ask::<u32>(&redis, &["EXISTS", gone]).await, 0);
+    assert_eq!(ask::<u32>(&redis, &["EXISTS", others]).await, 1, "it is nobody's here");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn redis_hangs_dies_and_comes_back_empty_and_nobody_waits_for_it() {
     let (database, mut redis) = (Database::start(), redis_server());
     let urls = redis.url();
@@ -290,6 +315,13 @@ async fn a_cluster_has_the_keys_of_an_inventory_in_one_place() {
     mirror_shows_the_truth(&urls, &node.store()).await;
     assert_eq!(ask::<String>(&redis, &["GET", "seats_avail:{hall}:A-1"]).await, "19");
     node.stop().await;
+    // From nothing, too: what is there is found on all servers.
+    let gone = "booking:11111111-1111-1111-1111-111111111111";
+    ask::<redis::Value>(&redis, &["HSET", gone, "version", "1", "inventory", HALL]).await;
+    let (instances, store) = (instances(&urls), database.shared_store());
+    rebuild(instances.first(), &store, |_, _| {}).await.unwrap();
+    check(instances.first(), &store, |_, _| {}).await.unwrap();
+    assert_eq!(ask::<u32>(&redis, &["EXISTS", gone]).await, 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

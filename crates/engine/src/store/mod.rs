@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use boxoffice_core::change::Change;
 use boxoffice_core::ids::BookingId;
+use boxoffice_core::time::Timestamp;
 
 use crate::ids::InventoryNumber;
 use crate::record::{Hash, Head, Manifest, RecordError};
@@ -80,6 +81,11 @@ pub trait Store: Send + Sync + 'static {
         false
     }
 
+    /// What time it is where the store is, if that is the clock by which all who share it can be compared.
+    fn time(&self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(None)
+    }
+
     /// Whether this process may do what only one of all that share the store should do. One of them may, until it is gone; for a
     /// moment after that two may think so.
     fn leads(&self) -> Result<bool, StoreError> {
@@ -108,7 +114,8 @@ pub trait Store: Send + Sync + 'static {
     }
 
     /// The heads that changed since this was last asked, and perhaps some that did not; with what to ask the next time instead
-    /// of the first time's zero.
+    /// of the first time's zero. Zero asks for all. A change that became visible long after it was made may be left out
+    /// otherwise.
     fn changed_heads(&self, since: i64) -> Result<(Vec<Head>, i64), StoreError> {
         Ok((self.heads()?, since))
     }

@@ -8,6 +8,7 @@ mod following;
 mod gated;
 mod memory;
 mod scene;
+mod shared;
 mod stopping;
 mod submitting;
 mod verifying;

@@ -49,6 +49,11 @@ pub(crate) async fn readyz(State(app): State<Arc<App>>) -> Result<Response, Prob
     if let Some(reason) = app.engine.stop_reason() {
         return Err(Problem::unavailable("UNAVAILABLE", format!("Not ready: {reason}."), 5));
     }
+    if app.engine.clocks_apart() {
+        let detail =
+            "Not ready: this machine's clock and the database's do not agree, and every command is refused.";
+        return Err(Problem::unavailable("UNAVAILABLE", detail, 2));
+    }
     if let Some(away) = app.engine.unavailable_for() {
         let detail = format!("Not ready: the database has not answered for {} s.", away.as_secs());
         return Err(Problem::unavailable("UNAVAILABLE", detail, 2));
