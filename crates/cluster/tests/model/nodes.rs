@@ -34,21 +34,22 @@ impl Nodes {
     pub(crate) fn on_nothing(database: &Database) -> Nodes {
         let store = database.shared_store();
         empty(database);
-        Nodes::on(store, 2)
+        Nodes::on(&store, 2)
     }
 
     /// One on a store of its own.
     pub(crate) fn alone(directory: &Path) -> Nodes {
-        Nodes::on(Arc::new(EmbeddedStore::open(directory).expect("a new store")), 1)
+        let store: Arc<dyn Store> = Arc::new(EmbeddedStore::open(directory).expect("a new store"));
+        Nodes::on(&store, 1)
     }
 
-    fn on(store: Arc<dyn Store>, engines: usize) -> Nodes {
+    fn on(store: &Arc<dyn Store>, engines: usize) -> Nodes {
         let clock = Clock::manual(START);
         let engine = || {
             let settings = Settings { shards: 1, ..Settings::default() };
-            SteppedEngine::start(Arc::clone(&store), clock.clone(), &settings).expect("an empty store")
+            SteppedEngine::start(Arc::clone(store), clock.clone(), &settings).expect("an empty store")
         };
-        Nodes { engines: (0..engines).map(|_| engine()).collect(), store: Arc::clone(&store), clock, sent: 0 }
+        Nodes { engines: (0..engines).map(|_| engine()).collect(), store: Arc::clone(store), clock, sent: 0 }
     }
 
     /// Has one of them answer, and compares.
