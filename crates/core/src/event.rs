@@ -80,11 +80,13 @@ impl std::fmt::Display for SeatName {
 impl std::str::FromStr for SeatName {
     type Err = ();
 
-    /// Reads exactly the form that [`SeatName`] prints.
+    /// Reads exactly the form that [`SeatName`] prints. A number that does not fit stands for the largest one: no hall has
+    /// that seat either.
     fn from_str(text: &str) -> Result<SeatName, ()> {
         let number = |part: &str| {
-            let digits = part.bytes().all(|byte| byte.is_ascii_digit()) && !part.starts_with('0');
-            if digits { part.parse().map_err(drop) } else { Err(()) }
+            let digits = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+            let as_printed = part == "0" || !part.starts_with('0');
+            if digits && as_printed { Ok(part.parse().unwrap_or(u16::MAX)) } else { Err(()) }
         };
         let (row, seat) = text.split_once('-').ok_or(())?;
         Ok(SeatName { row: number(row)?, number: number(seat)? })
@@ -374,10 +376,20 @@ mod tests {
             assert_eq!(text.parse(), Ok(SeatName { row, number }));
             assert_eq!(SeatName { row, number }.to_string(), text);
         }
-        for wrong in
-            ["", "1", "-", "1-", "-1", "0-1", "1-0", "01-1", "1-1-1", "+1-1", "a-1", "65536-1", "1 -1"]
-        {
+        for wrong in ["", "1", "-", "1-", "-1", "01-1", "1-00", "1-1-1", "+1-1", "a-1", "1 -1"] {
             assert_eq!(wrong.parse::<SeatName>(), Err(()), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn names_beyond_all_seats_are_names_of_seats_that_no_hall_has() {
+        for (text, row, number) in [
+            ("0-1", 0, 1),
+            ("1-0", 1, 0),
+            ("65536-1", u16::MAX, 1),
+            ("1-99999999999999999999999", 1, u16::MAX),
+        ] {
+            assert_eq!(text.parse(), Ok(SeatName { row, number }));
         }
     }
 }

@@ -78,6 +78,10 @@ pub const ALTERNATIVES_MAX: usize = 3;
 pub const ALTERNATIVE_SUBSECTIONS_EXAMINED_MAX: usize = 10;
 /// Slots looked at, in each direction in time, for alternatives to a full one.
 pub const ALTERNATIVE_SLOTS_EXAMINED_MAX: usize = 1_000;
+/// Of a customer's bookings, the newest that are looked at for one that is active, to be named in a refusal. Whoever cancels more
+/// than that is refused without a name.
+pub const OWN_BOOKINGS_EXAMINED_MAX: usize = 1_000;
+const _: () = assert!(ROWS_MAX < u16::MAX && COLS_MAX < u16::MAX, "a seat name that is too large is no seat");
 
 const _: () = assert!(COLS_MAX as usize <= ROW_WORDS_MAX * 64);
 const _: () = assert!(SUBSECTIONS_PER_EVENT_MAX <= u16::MAX as usize);

@@ -251,10 +251,12 @@ impl Rules {
     }
 
     fn patched(&self, patch: &RulesPatch) -> Result<Rules, Refusal> {
-        let hold_ttl_seconds = patch.hold_ttl_seconds.unwrap_or(self.hold_ttl_seconds);
+        // A lower cap shortens holds with it, and a longer hold lifts the cap, unless both are named. A cap of nothing is refused
+        // for itself.
+        let capped = self.hold_ttl_seconds.min(patch.max_hold_seconds.unwrap_or(u32::MAX).max(1));
+        let hold_ttl_seconds = patch.hold_ttl_seconds.unwrap_or(capped);
         let rules = Rules {
             hold_ttl_seconds,
-            // A longer hold lifts the cap with it, unless the cap is named too.
             max_hold_seconds: patch.max_hold_seconds.unwrap_or(self.max_hold_seconds.max(hold_ttl_seconds)),
             max_units_per_booking: patch.max_units_per_booking.unwrap_or(self.max_units_per_booking),
             max_units_per_customer: patch.max_units_per_customer.unwrap_or(self.max_units_per_customer),

@@ -16,11 +16,13 @@ use tokio::sync::{oneshot, watch};
 use crate::answer::{Answer, Asked, Group, SubmitError};
 use crate::archive::{self, ArchiveError, Contents};
 use crate::clock::{Clock, ClocksApart};
+use crate::history;
 use crate::ids::{self, InventoryNumber, inventory_of};
 use crate::inbox::{Inbox, Rejected};
 use crate::limits::{
     CATCH_UP_MAX, NAME_BYTES_MAX, QUEUE_COMMANDS_MAX, SEAL_AHEAD_COMMANDS_MIN, SNAPSHOT_JOURNAL_BYTES_MIN,
 };
+use crate::load::LoadError;
 use crate::moved::Moved;
 use crate::published::{Entry, Published, Registry, State, route_of};
 use crate::record::Head;
@@ -563,6 +565,20 @@ impl Engine {
     ) -> Result<Subscription, SubmitError> {
         let published = self.published(inventory).await?;
         Ok(Subscription::new(Arc::clone(&self.running.shared), inventory, published, after))
+    }
+
+    /// The stock of an inventory after each batch from `first` to `last`, in order; `None` if that cannot be told any more, or
+    /// not without reading too much. Reads the store, and blocks for as long as that takes.
+    pub fn stocks(
+        &self,
+        inventory: InventoryNumber,
+        first: u64,
+        last: u64,
+    ) -> Result<Option<Vec<Arc<StockView>>>, LoadError> {
+        if self.unavailable_for().is_some() {
+            return Err(StoreError::Unavailable("it has not for a while".to_owned()).into());
+        }
+        history::stocks(&*self.running.shared.store, inventory, first, last)
     }
 
     /// The small records whose names begin with a prefix, in order of name. Reads the store.

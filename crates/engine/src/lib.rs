@@ -19,6 +19,7 @@ pub mod clock;
 mod commit;
 mod deadlines;
 pub mod engine;
+mod history;
 pub mod ids;
 mod inbox;
 pub mod limits;

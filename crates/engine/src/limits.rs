@@ -44,6 +44,9 @@ pub const RECENT_BATCHES_MAX: usize = 1_024;
 pub const RECENT_CHANGES_MAX: usize = 16_384;
 /// Bytes of the journal read at a time by subscribers and by `verify`.
 pub const JOURNAL_READ_BYTES: usize = 4 * 1024 * 1024;
+/// Bytes of the journal that are replayed to tell what an inventory was some batches ago: that takes about a second. What
+/// would take more is not told.
+pub const HISTORY_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Answers to idempotency keys are forgotten in bulk: at most this often.
 pub const FORGET_KEYS_EVERY_MS: i64 = 60_000;
 /// How often a store that others write to is asked what they changed: so long a view may be behind.

@@ -86,7 +86,15 @@ const RECORDS_AHEAD: usize = 4;
 ///
 /// Replaying panics where a record contradicts the state before it. That condemns the inventory, not the engine.
 pub fn load(store: &dyn Store, number: InventoryNumber) -> Result<Option<Loaded>, LoadError> {
-    catch_unwind(AssertUnwindSafe(|| load_trusting(store, number))).unwrap_or_else(|panic| {
+    catching_panics(number, || load_trusting(store, number))
+}
+
+/// What reads an inventory, with a panic as the error that it means.
+pub(crate) fn catching_panics<T>(
+    number: InventoryNumber,
+    read: impl FnOnce() -> Result<T, LoadError>,
+) -> Result<T, LoadError> {
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| {
         let message = panic.downcast_ref::<String>().map(String::as_str);
         let problem = message.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic");
         Err(LoadError::Contradiction { inventory: number, problem: problem.to_owned() })

@@ -110,12 +110,17 @@ impl Entry {
 
     /// Shows an inventory that was just read from the store.
     pub(crate) fn show(&self, state: State) {
+        self.show_after(state, Recent::default());
+    }
+
+    /// Shows an inventory with the batches that led to it, as far as they are known.
+    fn show_after(&self, state: State, recent: Recent) {
         let sequence = state.stock.sequence;
         {
             let mut published = self.published.lock();
             match &*published {
-                Some(published) => published.replace(state),
-                None => *published = Some(Arc::new(Published::new(state))),
+                Some(published) => published.replace(state, recent),
+                None => *published = Some(Arc::new(Published::new(state, recent))),
             }
         }
         self.followers.note(Move { inventory: self.number, sequence, ours: false });
@@ -127,11 +132,13 @@ impl Entry {
         let sequence = publication.batch.sequence;
         match published {
             Some(published) => published.advance(publication),
-            // The first batch: the inventory was just created.
-            None => self.show(State {
-                stock: publication.stock,
-                bookings: publication.bookings.into_iter().collect(),
-            }),
+            // The first batch: the inventory was just created. Whoever saw it and comes back goes on from there.
+            None => {
+                let bookings = publication.bookings.into_iter().collect();
+                let mut recent = Recent::default();
+                recent.push(publication.batch);
+                self.show_after(State { stock: publication.stock, bookings }, recent);
+            }
         }
         let ours = committed == Committed::Here;
         self.followers.note(Move { inventory: self.number, sequence, ours });
@@ -262,11 +269,11 @@ impl BookingsView {
 }
 
 impl Published {
-    fn new(state: State) -> Published {
+    fn new(state: State, recent: Recent) -> Published {
         let sequence = watch::Sender::new(state.stock.sequence);
         Published {
             state: RwLock::new(state),
-            recent: Mutex::new(Recent::default()),
+            recent: Mutex::new(recent),
             sequence,
             last_read: AtomicI64::new(i64::MIN),
         }
@@ -304,11 +311,11 @@ impl Published {
         recent.batches.get(index).cloned()
     }
 
-    fn replace(&self, state: State) {
+    fn replace(&self, state: State, recent: Recent) {
         let sequence = state.stock.sequence;
         *self.state.write() = state;
         // Batches between the last one here and the state that was read are in the journal.
-        *self.recent.lock() = Recent::default();
+        *self.recent.lock() = recent;
         self.sequence.send_replace(sequence);
     }
 

@@ -7,10 +7,13 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use axum::http::StatusCode;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
 use crate::limits::{HEAD_READ_TIMEOUT, WRITE_STALL_TIMEOUT};
+use crate::outer::{REQUEST_ID, RequestId};
+use crate::problem::Problem;
 
 /// What a connection is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +49,8 @@ pub(crate) struct Guarded<S> {
     progress: Arc<Progress>,
     head: Deadline,
     write: Deadline,
+    /// What is left to be written of the answer to a head that was refused.
+    refusal: Vec<u8>,
 }
 
 /// A time that runs while something is waited for. It is made when it is first needed: most connections never wait.
@@ -83,7 +88,19 @@ impl<S> Guarded<S> {
             progress,
             head: Deadline::new(HEAD_READ_TIMEOUT),
             write: Deadline::new(WRITE_STALL_TIMEOUT),
+            refusal: Vec::new(),
         }
+    }
+
+    /// What hyper says by itself to a head that it cannot read has no body. Every answer of ours has the id of its request, so that
+    /// one without is hyper's: another is put in its place, to be written when it is flushed. hyper closes the connection then.
+    fn is_refusal(&mut self, bytes: &[u8]) -> bool {
+        if !self.progress.is(Phase::Head) || !bytes.starts_with(b"HTTP/1.1 4") || has_request_id(bytes) {
+            return false;
+        }
+        let status = std::str::from_utf8(&bytes[9..12]).ok().and_then(|status| status.parse().ok());
+        self.refusal = refusal(status.unwrap_or(StatusCode::BAD_REQUEST));
+        true
     }
 
     fn written<T>(&mut self, context: &mut Context<'_>, poll: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
@@ -98,6 +115,43 @@ impl<S> Guarded<S> {
             },
         }
     }
+}
+
+impl<S: AsyncWrite + Unpin> Guarded<S> {
+    fn poll_refusal(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.refusal.is_empty() {
+            let poll = Pin::new(&mut self.stream).poll_write(context, &self.refusal);
+            let written = ready!(self.written(context, poll))?;
+            if written == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            self.refusal.drain(..written);
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+fn has_request_id(bytes: &[u8]) -> bool {
+    let name = REQUEST_ID;
+    bytes.windows(name.as_str().len()).any(|window| window.eq_ignore_ascii_case(name.as_str().as_bytes()))
+}
+
+/// The whole answer to a head that is none, or is too large.
+fn refusal(status: StatusCode) -> Vec<u8> {
+    let id = RequestId::of(None).0;
+    let problem = Problem::new(
+        status,
+        "REQUEST_REFUSED",
+        "The head of the request cannot be understood, or is too large.",
+    );
+    let body = serde_json::to_string(&problem.body(&id)).expect("a problem is plain data");
+    crate::measure::count_code(problem.code);
+    format!(
+        "HTTP/1.1 {status}\r\ncontent-type: application/problem+json\r\nx-request-id: {id}\r\n\
+         x-content-type-options: nosniff\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .into_bytes()
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Guarded<S> {
@@ -139,6 +193,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Guarded<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        if self.is_refusal(bytes) {
+            return Poll::Ready(Ok(bytes.len()));
+        }
         let poll = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.written(context, poll)
     }
@@ -148,6 +205,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Guarded<S> {
         context: &mut Context<'_>,
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        if pieces.first().is_some_and(|head| self.is_refusal(head)) {
+            return Poll::Ready(Ok(pieces.iter().map(|piece| piece.len()).sum()));
+        }
         let poll = Pin::new(&mut self.stream).poll_write_vectored(context, pieces);
         self.written(context, poll)
     }
@@ -157,10 +217,12 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Guarded<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_refusal(context))?;
         Pin::new(&mut self.stream).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_refusal(context))?;
         Pin::new(&mut self.stream).poll_shutdown(context)
     }
 }
@@ -208,6 +270,31 @@ mod tests {
         progress.set(Phase::Answering);
         let body = tokio::time::timeout(HEAD_READ_TIMEOUT * 3, guarded.read(&mut buffer)).await;
         assert!(body.is_err(), "the body has a deadline of its own");
+    }
+
+    #[tokio::test]
+    async fn what_hyper_refuses_by_itself_gets_a_body_and_what_we_answer_stays() {
+        let told = async |phase: Phase, answer: &str| {
+            let (mut guarded, progress, mut client) = pair();
+            progress.set(phase);
+            let write = async move {
+                guarded.write_all(answer.as_bytes()).await.unwrap();
+                guarded.shutdown().await.unwrap();
+            };
+            let mut told = String::new();
+            let (_, read) = tokio::join!(write, client.read_to_string(&mut told));
+            read.unwrap();
+            told
+        };
+        let ours = "HTTP/1.1 409 Conflict\r\nX-Request-Id: 7\r\n\r\n";
+        assert_eq!(told(Phase::Head, ours).await, ours);
+        let hypers = "HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\n\r\n";
+        assert_eq!(told(Phase::Answering, hypers).await, hypers, "a part of an answer of ours that looks so");
+        let instead = told(Phase::Head, hypers).await;
+        assert!(instead.starts_with("HTTP/1.1 431 Request Header Fields Too Large\r\n"), "{instead}");
+        let (_, body) = instead.split_once("\r\n\r\n").unwrap();
+        let problem: serde_json::Value = serde_json::from_str(body).unwrap();
+        assert_eq!((&problem["code"], &problem["status"]), (&"REQUEST_REFUSED".into(), &431.into()));
     }
 
     #[tokio::test(start_paused = true)]

@@ -144,8 +144,13 @@ pub(crate) fn is_json(kind: &str) -> bool {
 
 /// Parses a body; what is wrong is told by its place. An empty one counts as `{}`.
 pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Problem> {
-    let bytes = if bytes.is_empty() { b"{}" } else { bytes };
     check_nesting(bytes)?;
+    parse_apart(bytes)
+}
+
+/// As [`parse`], for a body whose parts are kept as they stand there: each is checked for nesting when it is parsed itself.
+pub(crate) fn parse_apart<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Problem> {
+    let bytes = if bytes.is_empty() { b"{}" } else { bytes };
     read_all(bytes).map_err(|error| match error.classify() {
         serde_json::error::Category::Data => {
             // Parsed once more, for the place.
@@ -317,6 +322,15 @@ where
     D: Deserializer<'de>,
 {
     Option::deserialize(deserializer).map(Some)
+}
+
+/// A field that is `null` is as one that is not there, with `#[serde(default)]`.
+pub(crate) fn null_as_default<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+where
+    T: Default + Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
 #[cfg(test)]

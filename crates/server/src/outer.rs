@@ -17,7 +17,7 @@ use crate::limits::REQUEST_ID_CHARACTERS_MAX;
 use crate::problem::Problem;
 use crate::stale;
 
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 pub(crate) const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 /// The id by which a request is found in the logs.

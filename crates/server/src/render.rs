@@ -63,7 +63,7 @@ pub(crate) fn snapshot(stock: &StockView, now: Timestamp) -> Vec<u8> {
         KindView::Event(event) => to_json(&EventSnapshot {
             sequence,
             stats: StatsBody::of(event.totals),
-            sections: seats_of(event, None),
+            sections: seats_of(event, sequence),
             areas: areas(event, |_| true),
         }),
         KindView::Schedule(schedule) => {

@@ -1,8 +1,8 @@
 //! Live streams: one feed per inventory that somebody watches, rendered once for all of them.
 //!
 //! A feed follows the inventory and keeps the newest `change` messages, ready to send. Watchers who keep up get each of them;
-//! whoever falls behind what is kept starts again with a snapshot. Nobody slows the feed, and the feed does not slow the
-//! writer. Whoever can unpack gets it packed, and what all are sent is packed once.
+//! for whoever comes back with an older id they are made again from the journal, and who is further behind than that is worth
+//! starts again with a snapshot. Nobody slows the feed, and the feed does not slow the writer. Whoever can unpack gets it packed, and what all are sent is packed once.
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
@@ -12,6 +12,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
+use boxoffice_engine::load::LoadError;
 use boxoffice_engine::view::StockView;
 use boxoffice_engine::{InventoryNumber, SubscriptionError};
 use futures_util::{Stream, StreamExt, stream};
@@ -46,6 +47,8 @@ struct Feed {
     kept: Mutex<Kept>,
     /// The last snapshot and its sequence. Locked while one is rendered: whoever comes meanwhile takes that one.
     snapshot: tokio::sync::Mutex<Option<(u64, Arc<Text>)>>,
+    /// Messages from before those that are kept. Locked while they are made: after a restart everybody comes back at once.
+    past: tokio::sync::Mutex<Past>,
     /// How far the feed is; closed when it ends.
     sequence: watch::Receiver<u64>,
 }
@@ -113,6 +116,14 @@ impl Gathering {
         let Gathering { first, starts, text } = std::mem::take(self);
         (!starts.is_empty()).then(|| Frame { first, starts, text: Text::new(text.into()) })
     }
+}
+
+#[derive(Default)]
+struct Past {
+    /// What the last one was told for whom the journal was read.
+    frame: Option<Frame>,
+    /// Whoever left off here or before cannot be told what was missed.
+    gone: Option<u64>,
 }
 
 #[derive(Default)]
@@ -269,8 +280,11 @@ impl Watcher {
             self.at = Some(frame.last());
             return Some(messages);
         }
-        match self.catch_up(at).await {
-            Some(messages) => Some(Text::new(messages).sent(self.packing.as_mut())),
+        if let Some(messages) = self.catch_up(at).await {
+            return Some(Text::new(messages).sent(self.packing.as_mut()));
+        }
+        match self.look_back(at).await {
+            Some(messages) => Some(messages),
             None => self.snapshot().await,
         }
     }
@@ -294,6 +308,37 @@ impl Watcher {
         Some(messages.into())
     }
 
+    /// What was missed, from the journal: after a restart, or if nobody watched for long.
+    async fn look_back(&mut self, at: u64) -> Option<Bytes> {
+        let reached = self.app.engine.view(self.inventory).await.ok()?.sequence;
+        if at == 0 || reached - at > KEPT_MESSAGES_MAX as u64 {
+            return None;
+        }
+        let mut past = self.feed.past.lock().await;
+        if past.gone.is_some_and(|gone| at <= gone) {
+            return None;
+        }
+        if past.frame.as_ref().is_none_or(|frame| at + 1 < frame.first || frame.last() <= at) {
+            let (app, inventory) = (Arc::clone(&self.app), self.inventory);
+            let read = move || frame_of_journal(&app, inventory, at, reached);
+            match tokio::task::spawn_blocking(read).await.expect("reading does not panic") {
+                Ok(Some(frame)) => past.frame = Some(frame),
+                Ok(None) => {
+                    past.gone = Some(at);
+                    return None;
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "the journal cannot be read for a stream");
+                    return None;
+                }
+            }
+        }
+        let frame = past.frame.as_ref().expect("made above");
+        let messages = frame.after(at, self.packing.as_mut())?;
+        self.at = Some(frame.last());
+        Some(messages)
+    }
+
     /// A snapshot that is at least as new as what was committed when it was asked for.
     async fn snapshot(&mut self) -> Option<Bytes> {
         let engine = &self.app.engine;
@@ -314,6 +359,25 @@ impl Watcher {
     }
 }
 
+/// The messages after one sequence up to another; `None` if the journal cannot tell, or if they are too many bytes.
+fn frame_of_journal(
+    app: &App,
+    inventory: InventoryNumber,
+    after: u64,
+    last: u64,
+) -> Result<Option<Frame>, LoadError> {
+    let Some(stocks) = app.engine.stocks(inventory, after, last)? else { return Ok(None) };
+    let mut gathering = Gathering::default();
+    for pair in stocks.windows(2) {
+        let change = render::change(&pair[0], &pair[1], app.engine.now());
+        gathering.push(pair[1].sequence, &message("change", Some(pair[1].sequence), &change));
+        if gathering.text.len() > KEPT_BYTES_MAX {
+            return Ok(None);
+        }
+    }
+    Ok(gathering.take())
+}
+
 impl Feed {
     /// The feed of an inventory; begun if nobody watches it yet.
     async fn of(app: &Arc<App>, inventory: InventoryNumber) -> Result<Arc<Feed>, Problem> {
@@ -325,8 +389,12 @@ impl Feed {
         }
         feeds.retain(|_, feed| feed.strong_count() > 0);
         let (sender, sequence) = watch::channel(stock.sequence);
-        let feed =
-            Arc::new(Feed { kept: Mutex::default(), snapshot: tokio::sync::Mutex::default(), sequence });
+        let feed = Arc::new(Feed {
+            kept: Mutex::default(),
+            snapshot: tokio::sync::Mutex::default(),
+            past: tokio::sync::Mutex::default(),
+            sequence,
+        });
         feeds.insert(inventory, Arc::downgrade(&feed));
         tokio::spawn(follow(Arc::clone(app), inventory, Arc::downgrade(&feed), stock, sender));
         Ok(feed)

@@ -12,6 +12,8 @@ const BOOKING_CHANGES = ["booked", "confirmed", "confirmed_late", "extended", "c
 
 export class Journal {
   #after = 0;
+  /** @type {string | null} Where to go on in the middle of a sequence. */
+  #cursor = null;
   /** @type {Change[]} */
   #changes = [];
   /** How many were read, kept or not. */
@@ -32,13 +34,15 @@ export class Journal {
   /** Reads on from where it was. @param {AbortSignal} signal @param {() => void} onProgress */
   async readOn(signal, onProgress) {
     for (let page = 0; page < PAGES_AT_ONCE; page += 1) {
-      const asked = new URLSearchParams({ inventory: `${this.inventory.kind}:${this.inventory.id}`, after: String(this.#after), limit: "500" });
+      const from = this.#cursor === null ? { after: String(this.#after) } : { cursor: this.#cursor };
+      const asked = new URLSearchParams({ inventory: `${this.inventory.kind}:${this.inventory.id}`, ...from, limit: "500" });
       const { items, next_cursor, next_after } = await this.api.get(`/v1/journal?${asked}`, { signal });
       if (this.read === 0 && items.length > 0) this.fromStart = items[0].sequence === 1;
       for (const change of items) this.#take(change);
       this.read += items.length;
       this.through = items.at(-1)?.at ?? this.through;
       this.#after = next_after;
+      this.#cursor = next_cursor;
       this.complete = next_cursor === null;
       onProgress();
       if (this.complete) return;

@@ -213,7 +213,7 @@ pub(crate) mod tests {
             create
         };
         type Edit = (&'static str, fn(&mut CreateEvent));
-        let wrong: [Edit; 27] = [
+        let wrong: [Edit; 28] = [
             ("/id", |create| create.id = "Gala".to_owned()),
             ("/name", |create| create.name.clear()),
             ("/currency", |create| create.currency = Currency(*b"twd")),
@@ -226,7 +226,10 @@ pub(crate) mod tests {
             ("/rules/hold_ttl_seconds", |create| create.rules.hold_ttl_seconds = Some(0)),
             ("/rules/hold_ttl_seconds", |create| create.rules.hold_ttl_seconds = Some(86_401)),
             ("/rules/max_hold_seconds", |create| create.rules.max_hold_seconds = Some(86_401)),
-            ("/rules/max_hold_seconds", |create| create.rules.max_hold_seconds = Some(899)),
+            ("/rules/max_hold_seconds", |create| create.rules.max_hold_seconds = Some(0)),
+            ("/rules/max_hold_seconds", |create| {
+                (create.rules.hold_ttl_seconds, create.rules.max_hold_seconds) = (Some(900), Some(899));
+            }),
             ("/rules/max_units_per_booking", |create| create.rules.max_units_per_booking = Some(1_001)),
             ("/rules/max_units_per_customer", |create| create.rules.max_units_per_customer = Some(Some(0))),
             ("/rules/max_active_bookings_per_customer", |create| {

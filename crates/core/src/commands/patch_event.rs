@@ -118,7 +118,9 @@ pub(crate) mod tests {
         scene.row(patch(|patch| patch.terms.name = Some(String::new())), "INVALID_REQUEST /name");
         scene.row(
             patch(|patch| {
-                patch.terms.rules = RulesPatch { max_hold_seconds: Some(899), ..RulesPatch::default() }
+                let hold_ttl_seconds = Some(900);
+                patch.terms.rules =
+                    RulesPatch { hold_ttl_seconds, max_hold_seconds: Some(899), ..RulesPatch::default() }
             }),
             "INVALID_REQUEST /rules/max_hold_seconds",
         );
@@ -175,6 +177,11 @@ pub(crate) mod tests {
             "event Open: 7 free, 3 held, 3 sold, 0 blocked",
         );
         scene.row(book("b5", "bob").best(1), "on hold A-1 1-4 for 3000 until 7220");
+        scene.row(
+            patch(|patch| patch.terms.rules.max_hold_seconds = Some(60)),
+            "event Open: 6 free, 4 held, 3 sold, 0 blocked",
+        );
+        scene.row(book("b6", "bob").best(1), "on hold A-1 1-5 for 3000 until 80");
         scene.reached
     }
 }

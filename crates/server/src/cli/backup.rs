@@ -27,7 +27,7 @@ pub(super) struct Options {
     #[arg(long, env = "BOXOFFICE_KEY", hide_env_values = true)]
     key: Option<String>,
     /// A new file, or a directory in which a file is made with the time in its name.
-    #[arg(long)]
+    #[arg(long, env = "BOXOFFICE_BACKUP_TO")]
     to: PathBuf,
 }
 

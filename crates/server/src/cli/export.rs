@@ -29,13 +29,13 @@ pub(super) struct Options {
     #[command(flatten)]
     data: Data,
     /// Which table.
-    #[arg(long)]
+    #[arg(long, env = "BOXOFFICE_EXPORT_WHAT", default_value = "bookings")]
     what: Table,
     /// Of this tenant only.
     #[arg(long, env = "BOXOFFICE_TENANT")]
     tenant: Option<String>,
     /// Where to; standard output if nothing is said.
-    #[arg(long)]
+    #[arg(long, env = "BOXOFFICE_EXPORT_OUT")]
     out: Option<PathBuf>,
 }
 

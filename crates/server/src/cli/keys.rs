@@ -53,10 +53,10 @@ struct Create {
     #[arg(long, env = "BOXOFFICE_TENANT", default_value = OPEN_TENANT, value_parser = tenant)]
     tenant: String,
     /// What it may do.
-    #[arg(long)]
+    #[arg(long, env = "BOXOFFICE_KEYS_ROLE")]
     role: Role,
     /// To tell it from others.
-    #[arg(long)]
+    #[arg(long, env = "BOXOFFICE_KEYS_NAME")]
     name: Option<String>,
 }
 

@@ -93,4 +93,19 @@ mod tests {
     fn the_command_line_holds_together() {
         Cli::command().debug_assert();
     }
+
+    #[test]
+    fn every_option_is_an_environment_variable_too() {
+        fn check(command: &clap::Command) {
+            for option in command.get_arguments().filter(|option| option.get_long().is_some()) {
+                let (name, of) = (option.get_id(), command.get_name());
+                if !["help", "version"].contains(&name.as_str()) {
+                    let variable = option.get_env().and_then(|name| name.to_str()).unwrap_or_default();
+                    assert!(variable.starts_with("BOXOFFICE_"), "--{name} of {of}: {variable:?}");
+                }
+            }
+            command.get_subcommands().for_each(check);
+        }
+        check(&Cli::command());
+    }
 }

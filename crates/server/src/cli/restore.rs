@@ -18,7 +18,7 @@ use super::verify::{describe, prove};
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// A file that `boxoffice backup` made.
-    #[arg(long)]
+    #[arg(long, env = "BOXOFFICE_RESTORE_FROM")]
     from: PathBuf,
     /// It must be empty, or not exist.
     #[command(flatten)]

@@ -19,6 +19,7 @@ use crate::ids::booking_id;
 use crate::journal::{described, headed, unreadable};
 use crate::keys::Role;
 use crate::outer::json;
+use crate::page::{self, Page};
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::time::Moment;
@@ -31,19 +32,15 @@ pub(crate) struct Wanted {
     /// The booking's id.
     #[param(example = "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b5a")]
     booking: String,
-}
-
-/// Everything that was done to a booking, in order.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Audit)]
-pub(crate) struct AuditBody {
-    items: Vec<DeedBody>,
+    #[param(minimum = 1, maximum = 500)]
+    limit: Option<usize>,
+    cursor: Option<String>,
 }
 
 /// Who did what when.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Deed)]
-struct DeedBody {
+pub(crate) struct DeedBody {
     #[schema(value_type = String, format = DateTime)]
     at: Moment,
     /// `null` for what fell due by itself, and while there are no keys.
@@ -82,7 +79,7 @@ const BATCHES_AT_ONCE: u64 = 64;
         Wanted,
     ),
     responses(
-        (status = 200, description = "In order.", body = AuditBody),
+        (status = 200, description = "A page of what was done, in order.", body = Page<DeedBody>),
         (status = 404, description = "`BOOKING_NOT_FOUND`"),
     ),
 )]
@@ -91,13 +88,26 @@ pub(crate) async fn audit(
     RunsSales(caller): RunsSales,
     Query(wanted): Query<Wanted>,
 ) -> Result<Response, Problem> {
+    let limit = page::limit(wanted.limit)?;
+    // What was done stays as it is, so that a place is how many came before.
+    let told: usize = wanted.cursor.as_deref().map_or(Ok(0), page::read_cursor)?;
     let (number, booking) = find_booking(&app, &caller, booking_id(&wanted.booking)?).await?;
     let _turn = READERS.acquire().await.expect("never closed");
-    Ok(json(StatusCode::OK, &AuditBody { items: deeds(&app, number, &booking).await? }, false))
+    let mut items = deeds(&app, number, &booking, told.saturating_add(limit).saturating_add(1)).await?;
+    items.drain(..told.min(items.len()));
+    let more = items.len() > limit;
+    items.truncate(limit);
+    let next_cursor = more.then(|| page::cursor(&(told + limit)));
+    Ok(json(StatusCode::OK, &Page { items, next_cursor }, false))
 }
 
-/// What made a booking what it is.
-async fn deeds(app: &App, number: InventoryNumber, booking: &Booking) -> Result<Vec<DeedBody>, Problem> {
+/// What made a booking what it is, from the beginning, and at least so much of it as is wanted.
+async fn deeds(
+    app: &App,
+    number: InventoryNumber,
+    booking: &Booking,
+    wanted: usize,
+) -> Result<Vec<DeedBody>, Problem> {
     let stock = app.engine.view(number).await?;
     let mut subscription = app.engine.subscribe(number, 0).await?;
     let mut deeds = Vec::new();
@@ -112,7 +122,7 @@ async fn deeds(app: &App, number: InventoryNumber, booking: &Booking) -> Result<
             deeds.push(DeedBody { at: Moment(heading.at), by, action, sequence: batch.sequence, details });
         }
         // Every change of a booking is counted in its version: nothing more can come.
-        if deeds.len() >= booking.version as usize {
+        if deeds.len() >= wanted.min(booking.version as usize) {
             break;
         }
         if sequence.is_multiple_of(BATCHES_AT_ONCE) {

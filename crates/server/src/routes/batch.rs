@@ -17,10 +17,10 @@ use http_body_util::StreamBody;
 use hyper::body::Frame;
 use serde::de::{self, Deserialize, Deserializer, IgnoredAny, IntoDeserializer, MapAccess};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, SchemaType, Type};
 use utoipa::openapi::{RefOr, Schema};
-use uuid::Uuid;
 
 use super::bookings::cancel::Cancellation;
 use super::bookings::confirm::Payment;
@@ -32,11 +32,13 @@ use super::bookings::{acted, operation};
 use crate::app::App;
 use crate::by_name::ByName;
 use crate::caller::{Caller, find_booking};
-use crate::idempotency::IdempotencyKey;
-use crate::input::{Strict, parse, read_large_body};
+use crate::idempotency::{IdempotencyKey, fingerprint};
+use crate::ids::booking_id;
+use crate::input::{Strict, parse, parse_apart, read_large_body};
 use crate::limits::BATCH_COMMANDS_MAX;
 use crate::outer::{REPLAYED, RequestId};
 use crate::problem::Problem;
+use crate::routes::idempotency_key_reused;
 use crate::submit::{Asked, Granted};
 
 /// Many commands.
@@ -45,6 +47,14 @@ use crate::submit::{Asked, Granted};
 pub(crate) struct Batch {
     #[schema(min_items = 1, max_items = 10000)]
     commands: Vec<BatchCommand>,
+}
+
+/// The same, with the commands as they stand there.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Apart<'a> {
+    #[serde(borrow)]
+    commands: Vec<&'a RawValue>,
 }
 
 /// What was answered to each, in order. Written piece by piece: ten thousand bookings are never all in memory as values.
@@ -78,6 +88,8 @@ enum Op {
     Cancel(BookingId, Cancellation),
     Move(BookingId, Target),
     Redeem(BookingId, Redemption),
+    /// Nobody need be asked: it cannot be understood, or is of a booking that cannot exist.
+    Refused(Box<Problem>),
 }
 
 const OPS: [&str; 6] = ["book", "confirm", "extend", "cancel", "move", "redeem"];
@@ -166,7 +178,10 @@ fn of_op<'de, A: MapAccess<'de>>(op: &str, map: A) -> Result<BatchCommand, A::Er
         other => return Err(de::Error::unknown_variant(other, &OPS)),
     };
     let key = fields.key;
-    let id = fields.id.map(|uuid| BookingId::from_bytes(uuid.into_bytes()));
+    let id = match fields.id.transpose() {
+        Ok(id) => id,
+        Err(problem) => return Ok(BatchCommand { key, op: Op::Refused(Box::new(problem)) }),
+    };
     let id = || id.ok_or_else(|| de::Error::missing_field("id"));
     let op = match body {
         Body::Book(request) => Op::Book(request),
@@ -212,7 +227,7 @@ struct Fields<A> {
     key: Option<String>,
     /// Whether a key was there, `null` or not.
     has_key: bool,
-    id: Option<Uuid>,
+    id: Option<Result<BookingId, Problem>>,
     /// Whether `id` names the booking that is acted on, rather than being a field of the request.
     takes_id: bool,
 }
@@ -227,7 +242,10 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for &mut Fields<A> {
                     self.has_key = true;
                     self.key = self.map.next_value()?;
                 }
-                "id" if self.takes_id && self.id.is_none() => self.id = Some(self.map.next_value()?),
+                "id" if self.takes_id && self.id.is_none() => {
+                    let Text(id) = self.map.next_value()?;
+                    self.id = Some(booking_id(&id));
+                }
                 "op" | "idempotency_key" => {
                     let _: IgnoredAny = self.map.next_value()?;
                     return Err(de::Error::custom(format!("duplicate field `{name}`")));
@@ -255,8 +273,9 @@ struct Sent {
 
 /// Sends many commands at once, each for itself.
 ///
-/// Answered in order when all are durable. A command that is refused does not stop the others. A command without an
-/// `idempotency_key` of its own has the one of the header, with its place in the batch.
+/// Answered in order when all are durable. A command that is refused, or that cannot be understood, does not stop the others. A
+/// command without an `idempotency_key` of its own has the one of the header, with its place in the batch; another batch under
+/// that one is refused as a whole.
 #[utoipa::path(
     post,
     path = "/v1/batch",
@@ -284,24 +303,33 @@ pub(crate) async fn batch(
     let request_id = request.extensions().get::<RequestId>().cloned().map_or_else(String::new, |id| id.0);
     let (parts, body) = request.into_parts();
     let bytes = read_large_body(&parts.headers, body).await?;
-    let Batch { commands } = parse(&bytes)?;
-    if commands.is_empty() || commands.len() > BATCH_COMMANDS_MAX {
-        return Err(Problem::invalid("/commands", format!("must be 1 to {BATCH_COMMANDS_MAX} commands")));
-    }
+    let commands = read(&bytes)?;
     app.rates.charge(&caller, commands.len() - 1);
     make_contact_keys(&app, &caller, &commands).await;
     let mut answered = Answered {
         app: &app,
         caller: &caller,
         request_id: &request_id,
+        batch: header_key.0.as_ref().map(|_| fingerprint_of(&caller, &commands)),
         made: HashMap::new(),
-        replayed: true,
+        decided: false,
+        another: false,
+        replayed: false,
+        fresh: false,
         text: Pieces::default(),
         booked: None,
     };
     answered.text.open().extend_from_slice(RESULTS);
     let mut first = 0;
-    for part in parts_of(&commands) {
+    // The first that is decided goes ahead: its key tells whether it was used for another batch, of which nothing more is done.
+    while header_key.0.is_some() && !answered.decided && first < commands.len() {
+        answered.send(&commands[first..=first], first, &header_key).await;
+        first += 1;
+    }
+    if answered.another {
+        return Err(idempotency_key_reused());
+    }
+    for part in parts_of(&commands[first..]) {
         answered.send(part, first, &header_key).await;
         first += part.len();
     }
@@ -310,10 +338,57 @@ pub(crate) async fn batch(
     let mut response = Response::new(body);
     response.headers_mut().insert(header::CONTENT_LENGTH, length.into());
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    if answered.replayed {
+    if answered.replayed && !answered.fresh {
         response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
     }
     Ok(response)
+}
+
+/// The commands of a batch. They are read in one go, and one by one only if that shows that something is wrong with one of them.
+fn read(bytes: &[u8]) -> Result<Vec<BatchCommand>, Problem> {
+    let check = |count: usize| match count {
+        1..=BATCH_COMMANDS_MAX => Ok(()),
+        _ => Err(Problem::invalid("/commands", format!("must be 1 to {BATCH_COMMANDS_MAX} commands"))),
+    };
+    if let Ok(Batch { commands }) = parse(bytes) {
+        check(commands.len())?;
+        return Ok(commands);
+    }
+    let Apart { commands } = parse_apart(bytes)?;
+    check(commands.len())?;
+    let refused = |problem| BatchCommand { key: None, op: Op::Refused(Box::new(problem)) };
+    let understood = |text: &RawValue| parse(text.get().as_bytes()).unwrap_or_else(refused);
+    Ok(commands.into_iter().map(understood).collect())
+}
+
+/// Of all commands together.
+fn fingerprint_of(caller: &Caller, commands: &[BatchCommand]) -> u64 {
+    let each: Vec<u64> = commands.iter().map(|command| command.fingerprint(caller)).collect();
+    fingerprint(caller, "batch", &each)
+}
+
+impl BatchCommand {
+    fn fingerprint(&self, caller: &Caller) -> u64 {
+        let key = &self.key;
+        match &self.op {
+            Op::Book(request) => fingerprint(caller, OPERATION, &(key, request)),
+            Op::Confirm(id, request) => fingerprint(caller, &operation("confirm", *id), &(key, request)),
+            Op::Extend(id, request) => fingerprint(caller, &operation("extend", *id), &(key, request)),
+            Op::Cancel(id, request) => fingerprint(caller, &operation("cancel", *id), &(key, request)),
+            Op::Move(id, request) => fingerprint(caller, &operation("move", *id), &(key, request)),
+            Op::Redeem(id, request) => fingerprint(caller, &operation("redeem", *id), &(key, request)),
+            Op::Refused(problem) => fingerprint(caller, problem.code, &(key, &problem.detail)),
+        }
+    }
+
+    /// The key that its answer is remembered under: its own, or that of the header with its place.
+    fn key(&self, index: usize, header_key: &IdempotencyKey) -> Result<IdempotencyKey, Problem> {
+        match (&self.key, &header_key.0) {
+            (Some(key), _) => IdempotencyKey::new(key),
+            (None, Some(key)) => Ok(IdempotencyKey(Some(format!("{key}#{index}")))),
+            (None, None) => Ok(IdempotencyKey(None)),
+        }
+    }
 }
 
 /// The commands in parts, so that each acts only on bookings that were made before its part: whether they were, and by whom, has
@@ -333,6 +408,7 @@ fn parts_of(commands: &[BatchCommand]) -> Vec<&[BatchCommand]> {
             | Op::Cancel(id, _)
             | Op::Move(id, _)
             | Op::Redeem(id, _) => id,
+            Op::Refused(_) => continue,
         };
         if booked.contains(acts_on) {
             parts.push(&commands[first..index]);
@@ -368,10 +444,18 @@ struct Answered<'a> {
     app: &'a App,
     caller: &'a Caller,
     request_id: &'a str,
+    /// The fingerprint of the whole, if the header has a key: each command that is remembered under that key is remembered with it.
+    batch: Option<u64>,
     /// Bookings that this batch made under ids of the caller's own.
     made: HashMap<BookingId, InventoryNumber>,
-    /// Whether all of it was said before.
+    /// Whether a command was decided, now or earlier.
+    decided: bool,
+    /// Whether the header's key was used for another batch.
+    another: bool,
+    /// Whether some of it was said before.
     replayed: bool,
+    /// Whether some of it was decided now, or may be decided otherwise the next time.
+    fresh: bool,
     text: Pieces,
     /// Where the last booking went: most batches are for one inventory.
     booked: Option<(InventoryKind, String, InventoryNumber)>,
@@ -412,12 +496,7 @@ impl Answered<'_> {
         let mut sent: Vec<Result<Sent, Problem>> = Vec::with_capacity(part.len());
         let mut submitted = Vec::with_capacity(part.len());
         for (index, command) in (first..).zip(part) {
-            let key = match (&command.key, &header_key.0) {
-                (Some(key), _) => IdempotencyKey::new(key),
-                (None, Some(key)) => Ok(IdempotencyKey(Some(format!("{key}#{index}")))),
-                (None, None) => Ok(IdempotencyKey(None)),
-            };
-            let prepared = match key {
+            let prepared = match command.key(index, header_key) {
                 Ok(key) => self.prepare(command, key).await,
                 Err(problem) => Err(problem),
             };
@@ -428,8 +507,9 @@ impl Answered<'_> {
         }
         let mut answers = self.app.engine.submit_all(submitted).await.into_iter();
         let mut seen: Option<(InventoryNumber, Arc<StockView>)> = None;
-        for (index, one) in (first..).zip(sent) {
-            let result = match one {
+        for ((index, command), one) in (first..).zip(part).zip(sent) {
+            let was_sent = one.is_ok();
+            let mut result = match one {
                 Ok(sent) => {
                     let answer = answers.next().expect("one for each");
                     let result = self.understand(&sent, answer, &mut seen).await;
@@ -443,10 +523,25 @@ impl Answered<'_> {
                 }
                 Err(problem) => Err(problem),
             };
-            self.replayed &= match &result {
-                Ok((_, granted)) => granted.answer.replayed,
-                Err(problem) => problem.replayed,
-            };
+            self.decided |= was_sent;
+            match &mut result {
+                Ok((_, granted)) if granted.answer.replayed => self.replayed = true,
+                Ok(_) => self.fresh = true,
+                Err(problem) => {
+                    self.note(problem, was_sent);
+                    self.another |= command.key.is_none() && problem.code == "IDEMPOTENCY_KEY_REUSED";
+                    // What no key remembers is said the same again, too, for as long as the request is to blame: under the id of
+                    // the key, and not as of the sequence at which it was looked at this time.
+                    if problem.answer_id.is_none()
+                        && is_lasting(problem.status)
+                        && let Ok(key) = command.key(index, header_key)
+                        && let Some(id) = key.answer_id(self.app, self.caller)
+                    {
+                        problem.answer_id = Some(id);
+                        problem.more.remove("sequence");
+                    }
+                }
+            }
             let text = self.text.open();
             if index > 0 {
                 text.push(b',');
@@ -456,7 +551,22 @@ impl Answered<'_> {
     }
 }
 
+/// Whether the same request is refused in the same way the next time, as far as it depends on the request.
+fn is_lasting(status: StatusCode) -> bool {
+    status.is_client_error() && status != StatusCode::TOO_MANY_REQUESTS
+}
+
 impl Answered<'_> {
+    fn note(&mut self, problem: &Problem, was_sent: bool) {
+        let is_remembered = was_sent
+            && matches!(problem.status, StatusCode::NOT_FOUND | StatusCode::CONFLICT | StatusCode::GONE);
+        if problem.replayed {
+            self.replayed = true;
+        } else if is_remembered || !is_lasting(problem.status) {
+            self.fresh = true;
+        }
+    }
+
     /// Finds out where a command goes. Bookings that were made earlier in the batch are the caller's own.
     async fn prepare(
         &mut self,
@@ -464,13 +574,20 @@ impl Answered<'_> {
         key: IdempotencyKey,
     ) -> Result<(Sent, Command), Problem> {
         let (app, caller) = (self.app, self.caller);
+        let batch = self.batch.filter(|_| command.key.is_none());
+        let in_batch = |operation: String| match batch {
+            Some(batch) => format!("{operation} in {batch:016x}"),
+            None => operation,
+        };
         let (id, verb, action) = match &command.op {
             Op::Book(request) => {
                 let inventory = self.inventory(request).await?;
                 let book = request.command(app, caller, inventory).await?;
                 admit_hold(app, caller, inventory, &book, &key).await?;
                 let admitted = Some(book.id);
-                let asked = Asked { app, caller, key: &key, operation: OPERATION, request: &**request };
+                let named = batch.map(|_| in_batch(OPERATION.to_owned()));
+                let operation = named.as_deref().unwrap_or(OPERATION);
+                let asked = Asked { app, caller, key: &key, operation, request: &**request };
                 let command = asked.command(Action::Book(Box::new(book)));
                 let is_named = request.id.is_some();
                 return Ok((Sent { inventory, key, admitted, is_named }, command));
@@ -480,12 +597,13 @@ impl Answered<'_> {
             Op::Cancel(id, request) => (*id, "cancel", request.action(*id)),
             Op::Move(id, request) => (*id, "move", request.action(*id, caller)?),
             Op::Redeem(id, request) => (*id, "redeem", request.action(*id, caller)?),
+            Op::Refused(problem) => return Err((**problem).clone()),
         };
         let inventory = match self.made.get(&id) {
             Some(inventory) => *inventory,
             None => find_booking(app, caller, id).await?.0,
         };
-        let operation = operation(verb, id);
+        let operation = in_batch(operation(verb, id));
         let command = match &command.op {
             Op::Confirm(_, request) => {
                 Asked { app, caller, key: &key, operation: &operation, request }.command(action)
@@ -502,7 +620,7 @@ impl Answered<'_> {
             Op::Redeem(_, request) => {
                 Asked { app, caller, key: &key, operation: &operation, request }.command(action)
             }
-            Op::Book(_) => unreachable!("returned above"),
+            Op::Book(_) | Op::Refused(_) => unreachable!("returned above"),
         };
         Ok((Sent { inventory, key, admitted: None, is_named: false }, command))
     }

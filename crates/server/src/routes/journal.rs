@@ -37,7 +37,7 @@ pub(crate) struct Wanted {
     cursor: Option<String>,
 }
 
-/// Some of the journal. Ends between two sequences, and so may have a few more items than were asked for.
+/// Some of the journal.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Journal)]
 pub(crate) struct JournalPage {
@@ -45,9 +45,13 @@ pub(crate) struct JournalPage {
     /// `null` if nothing more was committed yet.
     #[schema(required)]
     next_cursor: Option<String>,
-    /// What to send as `after` to go on from here, now or later.
+    /// The last sequence that was shown to its end: what to send as `after` to go on later, once `next_cursor` is `null`. A page may
+    /// end in the middle of a sequence, and only `cursor` goes on from there.
     next_after: u64,
 }
+
+/// Where a page begins: after this sequence, and after so many changes of the next one.
+type Place = (u64, usize);
 
 /// One committed change.
 #[derive(Debug, Serialize, ToSchema)]
@@ -88,12 +92,12 @@ pub(crate) async fn journal(
     let limit = page::limit(wanted.limit)?;
     let (kind, id) = inventory(&wanted.inventory)?;
     let number = find_inventory(&app.engine, &caller.tenant, kind, id).await?;
-    let after = match (&wanted.cursor, wanted.after) {
+    let place: Place = match (&wanted.cursor, wanted.after) {
         (Some(_), Some(_)) => return Err(Problem::invalid("/cursor", "send either cursor or after")),
         (Some(cursor), None) => page::read_cursor(cursor)?,
-        (None, after) => after.unwrap_or(0),
+        (None, after) => (after.unwrap_or(0), 0),
     };
-    Ok(json(StatusCode::OK, &read(&app, number, after, limit).await?, false))
+    Ok(json(StatusCode::OK, &read(&app, number, place, limit).await?, false))
 }
 
 fn inventory(text: &str) -> Result<(InventoryKind, &str), Problem> {
@@ -102,7 +106,12 @@ fn inventory(text: &str) -> Result<(InventoryKind, &str), Problem> {
     Ok((InventoryKind::of_word(kind).ok_or_else(wrong)?, id))
 }
 
-async fn read(app: &App, number: InventoryNumber, after: u64, limit: usize) -> Result<JournalPage, Problem> {
+async fn read(
+    app: &App,
+    number: InventoryNumber,
+    (after, mut shown): Place,
+    limit: usize,
+) -> Result<JournalPage, Problem> {
     let stock = app.engine.view(number).await?;
     let mut page = JournalPage { items: Vec::new(), next_cursor: None, next_after: after };
     if after >= stock.sequence {
@@ -111,10 +120,18 @@ async fn read(app: &App, number: InventoryNumber, after: u64, limit: usize) -> R
     let mut subscription = app.engine.subscribe(number, after).await?;
     while page.next_after < stock.sequence && page.items.len() < limit {
         let batch: Arc<Batch> = subscription.next().await.map_err(unreadable)?;
-        page.items.extend(changes_of(app, &batch, &stock));
+        let mut changes = changes_of(app, &batch, &stock).skip(shown);
+        let before = page.items.len();
+        page.items.extend(changes.by_ref().take(limit - before));
+        if changes.next().is_some() {
+            shown += page.items.len() - before;
+            break;
+        }
+        shown = 0;
         page.next_after = batch.sequence;
     }
-    page.next_cursor = (page.next_after < stock.sequence).then(|| page::cursor(&page.next_after));
+    let place: Place = (page.next_after, shown);
+    page.next_cursor = (page.next_after < stock.sequence).then(|| page::cursor(&place));
     Ok(page)
 }
 

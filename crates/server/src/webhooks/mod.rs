@@ -7,6 +7,7 @@
 pub(crate) mod address;
 pub(crate) mod delivery;
 mod news;
+pub(crate) mod replays;
 mod send;
 mod signature;
 mod worker;
@@ -84,6 +85,8 @@ pub(crate) struct Webhooks {
     pub(crate) allow_insecure: bool,
     by_id: RwLock<HashMap<String, Arc<Webhook>>>,
     orders: mpsc::Sender<Order>,
+    /// Held by whoever asks under a key that something be sent again: another one under the same key waits for the answer.
+    pub(crate) replaying: tokio::sync::Mutex<()>,
 }
 
 /// A webhook that was asked for, and whether it was there before, made from the same seed.
@@ -107,7 +110,13 @@ impl Webhooks {
         let by_id = read_webhooks(engine)?;
         let (orders, taken) = mpsc::channel(ORDERS_MAX);
         let secret = secret.derive("webhooks", &[]);
-        let webhooks = Arc::new(Webhooks { secret, allow_insecure, by_id: RwLock::new(by_id), orders });
+        let webhooks = Arc::new(Webhooks {
+            secret,
+            allow_insecure,
+            by_id: RwLock::new(by_id),
+            orders,
+            replaying: tokio::sync::Mutex::default(),
+        });
         let worker = Worker::load(engine, &webhooks)?;
         tokio::spawn(worker.run(taken));
         Ok(webhooks)

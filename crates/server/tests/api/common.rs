@@ -262,6 +262,26 @@ fn malformed_http_is_refused_and_harms_nobody() {
 }
 
 #[test]
+fn a_head_that_is_refused_is_told_so_in_the_form_of_all_errors() {
+    let server = Server::shared();
+    let many: String = (0..200).map(|number| format!("X-{number}: x\r\n")).collect();
+    for (request, status) in [
+        ("GET /health z HTTP/1.1\r\nHost: x\r\n\r\n".to_owned(), 400),
+        ("POST /v1/bookings HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n".to_owned(), 400),
+        (format!("GET /healthz HTTP/1.1\r\nHost: x\r\n{many}\r\n"), 431),
+    ] {
+        let mut stream = connect(server.address).expect("a connection");
+        stream.write_all(request.as_bytes()).expect("taken");
+        let mut reader = BufReader::new(stream);
+        let reply = read_reply(&mut reader, false).expect("an answer");
+        let problem = reply.expect_problem(status, "REQUEST_REFUSED");
+        assert_eq!(reply.header("content-type"), Some("application/problem+json"));
+        assert_eq!(reply.header("x-request-id"), problem["request_id"].as_str());
+        assert_eq!(reader.read_to_end(&mut Vec::new()).expect("the end"), 0, "nothing follows");
+    }
+}
+
+#[test]
 fn requests_that_come_in_one_piece_are_answered_in_their_order() {
     let hall = Venue::hall(1, 9);
     let mut requests = String::new();
@@ -293,19 +313,35 @@ fn lists_have_limits_and_cursors_of_their_own() {
         let page = hall.server.get(&format!("{list}?limit=1")).expect(200);
         assert!(page["items"].is_array() && page.get("next_cursor").is_some(), "{list}: {page}");
         assert!(page["items"].as_array().expect("items").len() <= 1, "{list}");
-        for wrong in [
-            "limit=0",
-            "limit=501",
-            "limit=-1",
-            "limit=x",
-            "cursor=",
-            "cursor=zz",
-            "page=2",
-            "limit=1&limit=2",
-        ] {
+        for wrong in ["limit=0", "limit=501", "limit=-1", "limit=x", "cursor=zz", "page=2", "limit=1&limit=2"]
+        {
             hall.server.get(&format!("{list}?{wrong}")).expect_problem(400, "INVALID_REQUEST");
         }
     }
+}
+
+#[test]
+fn a_parameter_that_is_empty_counts_as_absent() {
+    let hall = Venue::hall(1, 2);
+    let museum = Venue::museum(&json!({}));
+    hall.booked(&best(1));
+    for (path, query) in [
+        (hall.at("/seats"), "section="),
+        (museum.at("/slots"), "from=&to=&cursor=&limit="),
+        (museum.at("/analytics"), "from=&to="),
+        ("/v1/events".to_owned(), "limit=1&cursor="),
+    ] {
+        let kept: Vec<&str> = query.split('&').filter(|pair| !pair.ends_with('=')).collect();
+        let without = hall.server.get(&format!("{path}?{}", kept.join("&"))).expect(200);
+        assert_eq!(hall.server.get(&format!("{path}?{query}")).expect(200), without, "{path}?{query}");
+    }
+    let of_hall = format!("/v1/bookings?event={}", hall.id);
+    let listed = hall.server.get(&format!("{of_hall}&customer=&schedule=&shop=&status=&cursor=")).expect(200);
+    assert_eq!(listed["items"].as_array().map(Vec::len), Some(1));
+    let journal = format!("/v1/journal?inventory=event:{}", hall.id);
+    let whole = hall.server.get(&journal).expect(200);
+    assert_eq!(hall.server.get(&format!("{journal}&after=&cursor=")).expect(200), whole);
+    hall.server.get("/v1/journal?inventory=").expect_problem(400, "INVALID_REQUEST");
 }
 
 #[test]

@@ -36,6 +36,8 @@ fn bookings_and_utilization_are_tables() {
         lines[2]
     );
 
+    assert_eq!(run(&["export", "--data", path(&data)]).well(), bookings, "if nothing is said");
+
     let file = home.path().join("utilization.csv");
     run(&["export", "--data", path(&data), "--what", "utilization", "--out", path(&file)]).well();
     let expected = "tenant,kind,inventory,part,capacity,held,sold,available,blocked,rate\n\

@@ -42,15 +42,36 @@ fn the_journal_has_every_change_in_order_and_in_pages() {
     let mut read = Vec::new();
     let mut after = 0;
     loop {
-        let path = format!("/v1/journal?inventory=event:gala&limit=1&after={after}");
+        // Enough for any of these commits: `next_after` leads past what is whole.
+        let path = format!("/v1/journal?inventory=event:gala&limit=2&after={after}");
         let page = server.get(key, &path).expect(200);
-        read.extend(page["items"].as_array().unwrap().clone());
         after = page["next_after"].as_u64().unwrap();
+        let whole =
+            page["items"].as_array().unwrap().iter().filter(|item| item["sequence"].as_u64() <= Some(after));
+        read.extend(whole.cloned());
         if page["next_cursor"].is_null() {
             break;
         }
     }
     assert_eq!(&read, items);
+    // One command makes several changes at once: a page has no more than was asked for all the same.
+    for limit in [1, 2, 4] {
+        let (mut read, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let path = format!("/v1/journal?inventory=event:gala&limit={limit}{cursor}");
+            let page = server.get(key, &path).expect(200);
+            let some = page["items"].as_array().unwrap();
+            assert!((1..=limit).contains(&some.len()), "{page}");
+            read.extend(some.clone());
+            if page["next_cursor"].is_null() {
+                assert_eq!(page["next_after"], items[5]["sequence"]);
+                break;
+            }
+            assert_eq!(some.len(), limit);
+            cursor = format!("&cursor={}", text(&page["next_cursor"]));
+        }
+        assert_eq!(&read, items, "{limit} at a time");
+    }
     for (inventory, status, code) in [
         ("event:nobody", 404, "EVENT_NOT_FOUND"),
         ("schedule:gala", 404, "SCHEDULE_NOT_FOUND"),
@@ -90,5 +111,14 @@ fn the_audit_says_who_did_what_to_a_booking() {
     let deeds: Vec<(&Value, &Value)> = items.iter().map(|item| (&item["action"], &item["by"])).collect();
     assert_eq!(deeds, [(&json!("booked"), &till), (&json!("confirmed"), &till), (&json!("redeemed"), &door)]);
     assert!(items.iter().all(|item| item["details"]["booking"] == booking["id"] && item["at"].is_string()));
+    assert_eq!(audit["next_cursor"], Value::Null);
     assert_eq!(server.get(Some(&operator_key), "/v1/audit").code(400), "INVALID_REQUEST");
+    let page = |more: &str| {
+        let path = format!("/v1/audit?booking={}&limit=2{more}", text(&booking["id"]));
+        server.get(Some(&operator_key), &path).expect(200)
+    };
+    let first = page("");
+    assert_eq!(first["items"].as_array().unwrap()[..], items[..2]);
+    let rest = page(&format!("&cursor={}", text(&first["next_cursor"])));
+    assert_eq!((&rest["items"], &rest["next_cursor"]), (&json!([items[2]]), &Value::Null));
 }

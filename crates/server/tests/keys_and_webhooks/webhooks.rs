@@ -152,6 +152,43 @@ fn what_fails_is_tried_again_and_can_be_asked_for_again() {
 }
 
 #[test]
+fn a_message_is_sent_again_once_for_each_key_and_the_answer_is_the_same() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), INSECURE);
+    let receiver = Receiver::start(&[]);
+    let webhook = add_webhook(&server, &receiver.url, &["booking.held"]);
+    add_event(&server, "gala", 2);
+    hold(&server, "gala", "1-1");
+    let id = receiver.wait_for(1)[0].id.clone();
+    let deliveries = format!("/v1/webhooks/{}/deliveries", text(&webhook["id"]));
+    let delivered = |server: &Server, attempts: usize| {
+        wait_for("the attempt to be recorded", || {
+            let list = server.get(None, &deliveries).expect(200);
+            let delivery = &list["items"][0];
+            let done = delivery["attempts"].as_array().unwrap().len() == attempts;
+            (delivery["status"] == "delivered" && done).then_some(())
+        });
+    };
+    delivered(&server, 1);
+    let replay = format!("{deliveries}/{id}/replay");
+    let first = server.post_once(None, &replay, &json!({}), "again-1");
+    assert_eq!(first.expect(200)["status"], "pending");
+    receiver.wait_for(2);
+    delivered(&server, 2);
+    let same = server.post_once(None, &replay, &json!({}), "again-1");
+    assert_eq!((&same.text, same.is_replayed(), first.is_replayed()), (&first.text, true, false));
+    server.kill();
+    let server = Server::start(data.path(), INSECURE);
+    assert_eq!(server.post_once(None, &replay, &json!({}), "again-1").text, first.text);
+    // Another key sends it again, and what came in between was not sent.
+    let other = server.post_once(None, &replay, &json!({}), "again-2").expect(200);
+    assert_eq!(other["attempts"].as_array().unwrap().len(), 2);
+    receiver.wait_for(3);
+    delivered(&server, 3);
+    assert_eq!(receiver.received().len(), 3);
+}
+
+#[test]
 fn a_receiver_that_is_gone_is_told_nothing_more() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), INSECURE);

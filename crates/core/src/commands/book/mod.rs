@@ -15,7 +15,7 @@ use crate::ids::{Actor, BookingId, RedeemCode, check_text};
 use crate::inventory::Inventory;
 use crate::limits::{
     BOOKINGS_PER_INVENTORY_MAX, CONTACT_BYTES_MAX, CUSTOMER_CHARACTERS_MAX, HOLD_SECONDS_MAX,
-    METADATA_BYTES_MAX,
+    METADATA_BYTES_MAX, OWN_BOOKINGS_EXAMINED_MAX,
 };
 use crate::outcome::Reply;
 use crate::refusal::Refusal;
@@ -181,19 +181,21 @@ pub(crate) fn check_customer(
 ) -> Result<(), Refusal> {
     let account = inventory.customers().get(customer);
     let active = account.map_or(0, |account| account.active_bookings);
-    // The latest is shown while it is active: the caller can go on with it.
-    let latest = || {
-        let booking = inventory.booking(account?.latest)?;
-        booking.is_active().then_some(booking.id)
+    // One that is active is shown, so that the caller can go on with it: the one that came back to life last, or the newest.
+    let own = || {
+        let latest = inventory.booking(account?.latest)?;
+        let newest = inventory.bookings_of(customer).take(OWN_BOOKINGS_EXAMINED_MAX);
+        let mut active = std::iter::once(latest).chain(newest).filter(|booking| booking.is_active());
+        active.next().map(|booking| booking.id)
     };
     match rules.max_active_bookings_per_customer {
-        Some(1) if active >= 1 => return Err(Refusal::ActiveReservationExists { booking: latest() }),
-        Some(most) if active >= most => return Err(Refusal::CustomerLimitReached { booking: latest() }),
+        Some(1) if active >= 1 => return Err(Refusal::ActiveReservationExists { booking: own() }),
+        Some(most) if active >= most => return Err(Refusal::CustomerLimitReached { booking: own() }),
         Some(_) | None => {}
     }
     let owned = account.map_or(0, |account| account.units);
     if rules.max_units_per_customer.is_some_and(|most| owned + u64::from(units) > u64::from(most)) {
-        return Err(Refusal::CustomerLimitReached { booking: latest() });
+        return Err(Refusal::CustomerLimitReached { booking: own() });
     }
     Ok(())
 }

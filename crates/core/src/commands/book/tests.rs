@@ -449,6 +449,11 @@ fn common_table() -> Reached {
     scene.row(book("b1", "ann").best(3).for_seconds(30), "on hold A-1 1-1,1-2,1-3 for 3000 until 30");
     scene.row(book("b1", "bob").best(1), "BOOKING_ID_TAKEN");
     scene.row(book("b2", "ann").best(2), "CUSTOMER_LIMIT_REACHED b1");
+    // Of those that are active the newest is named.
+    scene.row(book("b0", "ann").best(1), "on hold A-1 1-4 for 1000 until 900");
+    scene.row(book("b2", "ann").best(1), "CUSTOMER_LIMIT_REACHED b0");
+    scene.row(cancel("b0"), "cancelled A-1 1-4 for 1000");
+    scene.row(book("b2", "ann").best(2), "CUSTOMER_LIMIT_REACHED b1");
     scene.row(book("b2", "ann").best(1), "on hold A-1 1-4 for 1000 until 900");
     scene.row(book("b3", "ann").best(11), "TOO_MANY_UNITS most 10");
     scene.row(book("b3", "").best(1), "INVALID_REQUEST /customer");

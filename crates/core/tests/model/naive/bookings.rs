@@ -185,8 +185,11 @@ impl Model {
         let active = own().filter(|booking| is_active(booking)).count();
         let owned: u32 =
             own().filter(|booking| has_units(booking)).map(|booking| count_of(&booking.units)).sum();
+        // The one that came back to life last, if that is still active, and otherwise the newest that is.
         let latest = self.customers.get(customer).map(|customer| customer.latest);
-        let booking = latest.filter(|id| is_active(&self.bookings[id]));
+        let is_own = |id: &&BookingId| *self.bookings[*id].customer == *customer;
+        let newest_first = self.booking_order.iter().rev().filter(is_own);
+        let booking = latest.iter().chain(newest_first).find(|id| is_active(&self.bookings[*id])).copied();
         if let Some(most) = rules.max_active_bookings_per_customer
             && active >= most as usize
         {

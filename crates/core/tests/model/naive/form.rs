@@ -101,6 +101,10 @@ pub(super) fn patched_terms(old: &Terms, patch: &TermsPatch) -> Decided<Terms> {
     }
     if let Some(seconds) = new.max_hold_seconds {
         rules.max_hold_seconds = seconds;
+        // A lower cap shortens holds with it, unless they are named too.
+        if new.hold_ttl_seconds.is_none() && seconds < rules.hold_ttl_seconds {
+            rules.hold_ttl_seconds = seconds;
+        }
     }
     if let Some(units) = new.max_units_per_booking {
         rules.max_units_per_booking = units;

@@ -24,7 +24,7 @@ use crate::caller::Caller;
 use crate::contacts::Contact;
 use crate::idempotency::IdempotencyKey;
 use crate::ids::{find_inventory, uuid};
-use crate::input::{Input, Object};
+use crate::input::{Input, Object, null_as_default};
 use crate::outer::json;
 use crate::problem::{Problem, ProblemBody};
 use crate::rates::DECIDED_WITHIN_SECONDS;
@@ -106,7 +106,8 @@ pub(crate) struct Best {
     /// Anywhere, if nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     section: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
+    #[schema(value_type = Option<Adjacent>)]
     adjacent: Adjacent,
 }
 

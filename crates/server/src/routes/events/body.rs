@@ -228,8 +228,7 @@ pub(crate) struct SeatsBody<'a> {
     rows: u16,
     cols: u16,
     price: i64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sequence: Option<u64>,
+    sequence: u64,
     #[schema(value_type = Vec<String>)]
     seats: Rows<'a>,
 }
@@ -277,7 +276,7 @@ fn letter(state: SeatState) -> char {
 }
 
 impl<'a> SeatsBody<'a> {
-    fn new(event: &'a EventView, section: &Section, index: usize, sequence: Option<u64>) -> SeatsBody<'a> {
+    fn new(event: &'a EventView, section: &Section, index: usize, sequence: u64) -> SeatsBody<'a> {
         let subsection = event.subsections.get(index).expect("sections name their own");
         SeatsBody {
             section: &subsection.address,
@@ -294,18 +293,18 @@ impl<'a> SeatsBody<'a> {
         let all = event.sections.iter().flat_map(|section| range(section).map(move |index| (section, index)));
         let mut found =
             all.filter(|&(_, index)| event.subsections.get(index).is_some_and(|it| *it.address == *address));
-        found.next().map(|(section, index)| SeatsBody::new(event, section, index, Some(stock.sequence)))
+        found.next().map(|(section, index)| SeatsBody::new(event, section, index, stock.sequence))
     }
 }
 
 impl<'a> AllSeatsBody<'a> {
     pub(crate) fn of(stock: &StockView, event: &'a EventView) -> AllSeatsBody<'a> {
-        AllSeatsBody { sequence: stock.sequence, sections: seats_of(event, None) }
+        AllSeatsBody { sequence: stock.sequence, sections: seats_of(event, stock.sequence) }
     }
 }
 
-/// The seats of all subsections; `None` where the sequence is said once for all.
-pub(crate) fn seats_of(event: &EventView, sequence: Option<u64>) -> Vec<SeatsBody<'_>> {
+/// The seats of all subsections.
+pub(crate) fn seats_of(event: &EventView, sequence: u64) -> Vec<SeatsBody<'_>> {
     let all = event.sections.iter().flat_map(|section| range(section).map(move |index| (section, index)));
     all.map(|(section, index)| SeatsBody::new(event, section, index, sequence)).collect()
 }

@@ -1,5 +1,6 @@
 //! `PATCH /v1/events/{id}`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::extract::State;
@@ -9,11 +10,12 @@ use boxoffice_core::command::Action;
 use boxoffice_core::commands::PatchEvent;
 use boxoffice_core::limits::PRICE_MINOR_UNITS_MAX;
 use boxoffice_core::money::Money;
+use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::body::EventBody;
-use super::{KIND, changed};
+use super::{KIND, changed, event_of};
 use crate::app::App;
 use crate::caller::Admin;
 use crate::idempotency::IdempotencyKey;
@@ -37,7 +39,11 @@ pub(crate) struct EventPatch {
     sales: Option<SalesPatch>,
     #[serde(default)]
     rules: Option<RulesInput>,
-    /// New prices, for bookings from now on.
+    /// New prices by the name of a section or area, for bookings from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<BTreeMap<String, i64>>)]
+    prices: Option<Prices>,
+    /// The same, section by section.
     #[serde(default)]
     sections: Option<Vec<NewPrice>>,
     #[serde(default)]
@@ -53,6 +59,37 @@ struct NewPrice {
     price: i64,
 }
 
+/// Each name once.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Prices(BTreeMap<String, i64>);
+
+impl<'de> Deserialize<'de> for Prices {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Prices, D::Error> {
+        deserializer.deserialize_map(PricesVisitor)
+    }
+}
+
+struct PricesVisitor;
+
+impl<'de> Visitor<'de> for PricesVisitor {
+    type Value = Prices;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an object of prices")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Prices, A::Error> {
+        let mut prices = BTreeMap::new();
+        while let Some((name, price)) = entries.next_entry::<String, i64>()? {
+            if prices.contains_key(&name) {
+                return Err(de::Error::custom(format!("duplicate field `{name}`")));
+            }
+            prices.insert(name, price);
+        }
+        Ok(Prices(prices))
+    }
+}
+
 /// Changes an event. What is not named stays.
 ///
 /// For `admin`.
@@ -65,7 +102,7 @@ struct NewPrice {
         ("id" = String, Path, description = "The event.", example = "gala"),
         IdempotencyKey,
     ),
-    request_body(content = EventPatch, example = json!({ "status": "closed", "sections": [{ "name": "A", "price": 3200 }] })),
+    request_body(content = EventPatch, example = json!({ "status": "closed", "prices": { "A": 3200 } })),
     responses(
         (status = 200, description = "The event.", body = EventBody),
         (status = 404, description = "`EVENT_NOT_FOUND`, `SECTION_NOT_FOUND`, `AREA_NOT_FOUND`"),
@@ -87,11 +124,26 @@ pub(crate) async fn patch(
         request.sales,
         request.rules.as_ref(),
     );
-    let action = Action::PatchEvent(Box::new(PatchEvent {
-        terms,
-        section_prices: prices(request.sections.as_deref(), "/sections")?,
-        area_prices: prices(request.areas.as_deref(), "/areas")?,
-    }));
+    let mut section_prices = prices(request.sections.as_deref(), "/sections")?;
+    let mut area_prices = prices(request.areas.as_deref(), "/areas")?;
+    for (name, price) in request.prices.iter().flat_map(|prices| &prices.0) {
+        let pointer = format!("/prices/{}", name.replace('~', "~0").replace('/', "~1"));
+        let event = event_of(&standing, &id)?;
+        let is_area = event.areas.iter().any(|area| *area.name == **name);
+        let is_section = event.sections.iter().any(|section| *section.name == **name);
+        let price = money(*price, &pointer)?;
+        if section_prices.iter().chain(&area_prices).any(|(named, _)| named == name) {
+            return Err(Problem::invalid(&pointer, "has a price in sections or areas already"));
+        }
+        if is_area {
+            area_prices.push((name.clone(), price));
+        }
+        // What is neither is refused by the rules, as a section.
+        if is_section || !is_area {
+            section_prices.push((name.clone(), price));
+        }
+    }
+    let action = Action::PatchEvent(Box::new(PatchEvent { terms, section_prices, area_prices }));
     let asked = Asked { app: &app, caller: &caller, key: &key, operation: "patch event", request: &request };
     let granted = asked.send(number, action).await?;
     Ok(changed(StatusCode::OK, &granted))
@@ -99,12 +151,15 @@ pub(crate) async fn patch(
 
 /// Prices by name; one that no section could have is told by its place.
 fn prices(given: Option<&[NewPrice]>, pointer: &str) -> Result<Vec<(String, Money)>, Problem> {
-    let price = |(index, new): (usize, &NewPrice)| match new.price {
-        0..=PRICE_MINOR_UNITS_MAX => Ok((new.name.clone(), Money(new.price))),
-        _ => {
-            let message = format!("must be between 0 and {PRICE_MINOR_UNITS_MAX}");
-            Err(Problem::invalid(&format!("{pointer}/{index}/price"), message))
-        }
+    let price = |(index, new): (usize, &NewPrice)| {
+        Ok((new.name.clone(), money(new.price, &format!("{pointer}/{index}/price"))?))
     };
     given.unwrap_or_default().iter().enumerate().map(price).collect()
+}
+
+fn money(price: i64, pointer: &str) -> Result<Money, Problem> {
+    match price {
+        0..=PRICE_MINOR_UNITS_MAX => Ok(Money(price)),
+        _ => Err(Problem::invalid(pointer, format!("must be between 0 and {PRICE_MINOR_UNITS_MAX}"))),
+    }
 }

@@ -70,9 +70,12 @@ pub(crate) async fn create(
     Input(request): Input<NewKeyRequest>,
 ) -> Result<Response, Problem> {
     check_name(request.name.as_deref())?;
-    // From the first key on everybody needs one: it must be able to make the others.
+    // From the first key on everybody needs one.
     if app.is_open() && request.role != Role::Admin {
-        return Err(Problem::invalid("/role", "the first key must be an admin's"));
+        tracing::warn!(
+            "the first key is no admin's, so that no other can be made over HTTP: stop the server and make one with \
+             `boxoffice keys create --role admin`"
+        );
     }
     let fingerprint = key.0.as_ref().map(|_| fingerprint(&caller, "create key", &request));
     let seed = seed(&app, &caller, "key", &key);

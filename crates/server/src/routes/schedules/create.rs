@@ -20,7 +20,7 @@ use super::{KIND, changed};
 use crate::app::App;
 use crate::caller::Admin;
 use crate::idempotency::IdempotencyKey;
-use crate::input::Input;
+use crate::input::{Input, null_as_default};
 use crate::problem::Problem;
 use crate::routes::new_id;
 use crate::rules::{RulesInput, SalesBody, currency};
@@ -78,8 +78,8 @@ pub(crate) struct NewWindow {
     #[schema(minimum = 1, maximum = 1000000)]
     capacity: u32,
     /// Of one place, in minor units; nothing if nothing is said.
-    #[serde(default)]
-    #[schema(minimum = 0, maximum = 1_000_000_000_000_i64)]
+    #[serde(default, deserialize_with = "null_as_default")]
+    #[schema(value_type = Option<i64>, minimum = 0, maximum = 1_000_000_000_000_i64)]
     price: i64,
 }
 

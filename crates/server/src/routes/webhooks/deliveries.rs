@@ -7,12 +7,14 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use boxoffice_core::time::Timestamp;
+use boxoffice_engine::Engine;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::caller::Admin;
+use crate::idempotency::IdempotencyKey;
 use crate::outer::json;
 use crate::page::Page;
 use crate::path::Path;
@@ -20,8 +22,8 @@ use crate::problem::Problem;
 use crate::query::Query;
 use crate::routes::{PageWanted, page_of};
 use crate::time::Moment;
-use crate::webhooks::Topic;
 use crate::webhooks::delivery::{Delivery, DeliveryState};
+use crate::webhooks::{Topic, replays};
 
 /// A message for a webhook, and what became of it.
 #[derive(Debug, Serialize, ToSchema)]
@@ -138,6 +140,7 @@ pub(crate) async fn list(
     params(
         ("id" = String, Path, description = "The webhook.", example = "h3n8q5"),
         ("delivery" = String, Path, description = "The delivery.", example = "msg_h3n8q5"),
+        IdempotencyKey,
     ),
     responses(
         (status = 200, description = "The delivery.", body = DeliveryBody),
@@ -148,9 +151,41 @@ pub(crate) async fn list(
 pub(crate) async fn replay(
     State(app): State<Arc<App>>,
     Admin(caller): Admin,
+    key: IdempotencyKey,
     Path((id, delivery)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
     let webhook = app.webhooks.find(&caller.tenant, &id)?;
-    let delivery = app.webhooks.replay(webhook, &delivery).await?;
-    Ok(json(StatusCode::OK, &DeliveryBody::of(&delivery), false))
+    let Some(key) = key.0 else {
+        let delivery = app.webhooks.replay(webhook, &delivery).await?;
+        return Ok(json(StatusCode::OK, &DeliveryBody::of(&delivery), false));
+    };
+    let _turn = app.webhooks.replaying.lock().await;
+    if let Some(answer) = with_store(&app, &delivery, &key, replays::find).await? {
+        return Ok(json(StatusCode::OK, &as_it_was(&answer), true));
+    }
+    let sent = app.webhooks.replay(webhook, &delivery).await?;
+    let answer = serde_json::to_string(&DeliveryBody::of(&sent)).expect("a delivery is plain data");
+    let answered = answer.clone();
+    let keep_seconds = app.settings.idempotency_keep_seconds;
+    let keep = move |engine: &Engine, delivery: &str, key: &str| {
+        replays::keep(engine, delivery, key, &answered, keep_seconds)
+    };
+    with_store(&app, &delivery, &key, keep).await?;
+    Ok(json(StatusCode::OK, &as_it_was(&answer), false))
+}
+
+fn as_it_was(answer: &str) -> &RawValue {
+    serde_json::from_str(answer).expect("it was written as JSON")
+}
+
+/// Reads or writes what is kept of a key, beside the threads that answer.
+async fn with_store<T: Send + 'static>(
+    app: &App,
+    delivery: &str,
+    key: &str,
+    work: impl FnOnce(&Engine, &str, &str) -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let (engine, delivery, key) = (app.engine.clone(), delivery.to_owned(), key.to_owned());
+    let work = move || work(&engine, &delivery, &key);
+    tokio::task::spawn_blocking(work).await.expect("it does not panic")
 }

@@ -27,6 +27,13 @@ fn hall(sections: &[SectionSketch<'_>], taken: &[(&str, &[&str])], rules: &Value
 }
 
 #[test]
+fn whether_they_must_sit_together_may_be_null() {
+    let hall = Venue::hall(1, 3);
+    let wish = json!({ "best_available": { "quantity": 2, "section": null, "adjacent": null } });
+    assert_eq!(hall.book(&wish).told(), "on_hold A-1 1-1 1-2 for 2000");
+}
+
+#[test]
 fn the_first_row_that_fits_is_taken_from_the_left() {
     let taken: &[(&str, &[&str])] = &[("A-1", &["1-3"])];
     let rows = [

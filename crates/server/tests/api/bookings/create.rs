@@ -144,7 +144,7 @@ fn wishes_that_contradict_themselves_are_refused_by_their_place() {
         (&hall, json!({}), ""),
         (&hall, with(seats(&["1-1"]), &best(1)), "/best_available"),
         (&hall, seats(&["front"]), "/seats/0/ids/0"),
-        (&hall, seats(&["1-0"]), "/seats/0/ids/0"),
+        (&hall, seats(&["1-00"]), "/seats/0/ids/0"),
         (&hall, seats(&["1-1", "01-2"]), "/seats/0/ids/1"),
         (&hall, seats(&[]), "/seats"),
         (&hall, best(0), "/best_available/quantity"),

@@ -37,6 +37,16 @@ fn a_customer_has_at_most_so_many_active_bookings() {
 }
 
 #[test]
+fn the_newest_booking_that_stands_in_the_way_is_named() {
+    let hall = hall(&json!({ "max_active_bookings_per_customer": 2, "max_units_per_customer": 4 }));
+    let (old, new) = (hall.booked(&best(1)), hall.booked(&best(1)));
+    assert_eq!(hall.book(&best(1)).json()["booking"], new["id"]);
+    hall.act(&new, "cancel", &json!({})).expect(200);
+    let refused = hall.book(&best(4)).expect_problem(409, "CUSTOMER_LIMIT_REACHED");
+    assert_eq!(refused["booking"], old["id"], "the newest is over, and an older one is active");
+}
+
+#[test]
 fn an_expired_hold_does_not_stand_in_its_customers_way() {
     let hall = hall(&json!({ "max_active_bookings_per_customer": 1 }));
     hall.expired(&best(1));

@@ -36,6 +36,15 @@ fn a_seat_beyond_its_row_is_no_seat_of_the_next() {
     let rows = [
         (seats(&["1-5"]), "404 SEAT_NOT_FOUND"),
         (seats(&["3-1"]), "404 SEAT_NOT_FOUND"),
+        (seats(&["1-70000"]), "404 SEAT_NOT_FOUND"),
+        (seats(&["99999999999999999999999-1"]), "404 SEAT_NOT_FOUND"),
+        (seats(&["0-1"]), "404 SEAT_NOT_FOUND"),
+        (seats(&["1-0"]), "404 SEAT_NOT_FOUND"),
+        (seats(&["1-70000", "1-80000"]), "404 SEAT_NOT_FOUND"),
+        (json!({ "seats": [{ "section": "B-1", "ids": ["0-70000"] }] }), "404 SECTION_NOT_FOUND"),
+        (seats(&["1-01"]), "400 INVALID_REQUEST"),
+        (seats(&["00-1"]), "400 INVALID_REQUEST"),
+        (seats(&["a-1"]), "400 INVALID_REQUEST"),
         (seats(&["1-1", "1-1"]), "400 DUPLICATE_SEAT"),
         (
             json!({ "seats": [{ "section": "A-1", "ids": ["1-1"] }, { "section": "A-1", "ids": ["1-1"] }] }),

@@ -62,6 +62,27 @@ fn only_a_name_a_currency_and_something_to_sell_are_required() {
 }
 
 #[test]
+fn a_hold_and_its_cap_follow_each_other_unless_both_are_named() {
+    for (rules, hold, cap) in [
+        (json!({ "max_hold_seconds": 60 }), 60, 60),
+        (json!({ "max_hold_seconds": 7_200 }), 900, 7_200),
+        (json!({ "hold_ttl_seconds": 7_200 }), 7_200, 7_200),
+        (json!({ "hold_ttl_seconds": 60 }), 60, 3_600),
+    ] {
+        let made = Venue::event(&with(section(1, 1), &json!({ "rules": rules }))).show();
+        let told = (&made["rules"]["hold_ttl_seconds"], &made["rules"]["max_hold_seconds"]);
+        assert_eq!(told, (&json!(hold), &json!(cap)), "{rules}");
+    }
+    let refused = |rules: Value| {
+        let more = with(section(1, 1), &json!({ "rules": rules }));
+        Server::shared().post("/v1/events", &event_body(&unique("gala"), &more)).pointer()
+    };
+    let both = json!({ "hold_ttl_seconds": 61, "max_hold_seconds": 60 });
+    assert_eq!(refused(both), "/rules/max_hold_seconds");
+    assert_eq!(refused(json!({ "max_hold_seconds": 0 })), "/rules/max_hold_seconds");
+}
+
+#[test]
 fn what_is_out_of_bounds_is_refused_by_its_place() {
     let server = Server::shared();
     let subsection = |more: Value| {

@@ -39,6 +39,22 @@ fn a_new_price_is_for_new_bookings_only() {
 }
 
 #[test]
+fn prices_may_be_named_by_section_or_area() {
+    let areas = json!({ "areas": [{ "name": "standing", "price": 100, "capacity": 5 }] });
+    let hall = Venue::event(&with(section(1, 4), &areas));
+    let after = hall.patch(&json!({ "prices": { "A": 7, "standing": 8 } })).expect(200);
+    assert_eq!((&after["sections"][0]["price"], &after["areas"][0]["price"]), (&json!(7), &json!(8)));
+    assert_eq!(hall.patch(&json!({ "prices": { "A": -1 } })).pointer(), "/prices/A");
+    let twice = json!({ "prices": { "A": 1 }, "sections": [{ "name": "A", "price": 2 }] });
+    assert_eq!(hall.patch(&twice).pointer(), "/prices/A");
+    hall.patch(&json!({ "prices": { "B": 1 } })).expect_problem(404, "SECTION_NOT_FOUND");
+    let raw = hall.server.call("PATCH", &hall.at(""));
+    let raw = raw.raw("application/json", br#"{"prices":{"A":1,"A":2}}"#).send();
+    assert_eq!(raw.pointer(), "/prices", "a name that stands there twice");
+    assert_eq!(hall.show(), after);
+}
+
+#[test]
 fn a_closed_event_and_a_sales_window_refuse_new_bookings_but_not_payments() {
     let hall = Venue::hall(1, 9);
     let hold = hall.booked(&best(1));

@@ -1,9 +1,14 @@
 //! `GET /v1/events/{id}/stream`.
 
+use std::sync::Arc;
+
 use serde_json::json;
 
 use crate::client::Stream;
-use crate::venue::{Venue, best, counts, seats, section, with};
+use crate::server::Server;
+use crate::venue::{
+    Venue, best, boxes, counts, event_body, places, schedule_body, seats, section, slot_at_ten, with,
+};
 
 #[test]
 fn a_snapshot_comes_first_and_then_exactly_one_change_per_sequence() {
@@ -79,6 +84,56 @@ fn a_stream_resumes_after_the_last_id_without_a_gap() {
     let mut newest = hall.stream_after(16);
     hall.booked(&best(1));
     assert_eq!(newest.expect("change").id, Some(17), "nothing is sent twice");
+}
+
+#[test]
+fn whoever_saw_a_new_event_resumes_after_its_first_snapshot() {
+    let hall = Venue::hall(1, 4);
+    let mut stream = hall.stream();
+    assert_eq!(stream.expect("snapshot").id, Some(1));
+    drop(stream);
+    hall.booked(&best(1));
+    hall.booked(&best(1));
+    assert_eq!(ids_to(&mut hall.stream_after(1), 3), [2, 3]);
+}
+
+#[test]
+fn whoever_left_off_before_a_restart_is_told_the_same_changes_after_it() {
+    let server = Arc::new(Server::start(&[]));
+    let shop = json!({
+        "id": "bakery", "name": "Bakery", "timezone": "UTC", "currency": "TWD",
+        "rules": { "max_active_bookings_per_customer": null },
+    });
+    let hall = Venue::create(&server, "event", &event_body("gala", &section(2, 4)));
+    let museum = Venue::create(&server, "schedule", &schedule_body("museum", &json!({})));
+    let bakery = Venue::create(&server, "shop", &shop);
+    bakery.add_box(&json!({}));
+    let venues = [(hall, seats(&["1-2"]), 1), (museum, places(&slot_at_ten(2), 3), 1), (bakery, boxes(1), 2)];
+    let told: Vec<_> = venues
+        .iter()
+        .map(|(venue, want, begun)| {
+            let mut stream = venue.stream_after(*begun);
+            let hold = venue.booked(want);
+            venue.act(&hold, "confirm", &json!({})).expect(200);
+            venue.act(&hold, "cancel", &json!({})).expect(200);
+            [stream.expect("change"), stream.expect("change"), stream.expect("change")]
+        })
+        .collect();
+    let venues = venues.map(|(venue, _, begun)| (venue.kind, venue.id, begun));
+    let server = Arc::into_inner(server).expect("the venues are gone");
+    let server = Arc::new(server.kill().serve(&[]));
+    for ((kind, id, begun), told) in venues.into_iter().zip(told) {
+        let venue = Venue { server: Arc::clone(&server), kind, id };
+        let mut newest = venue.stream();
+        assert_eq!(newest.expect("snapshot").id, Some(begun + 3), "{kind}");
+        // The later one first: what was made for it does not reach back far enough for the other.
+        for left_off in [2, 0, 1] {
+            let mut stream = venue.stream_after(begun + left_off as u64);
+            for change in &told[left_off..] {
+                assert_eq!(&stream.expect("change"), change, "{kind} after {left_off}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::server::Server;
-use crate::venue::{Venue, day, ms, schedule_body, today_at, unique, zone_at_noon};
+use crate::venue::{Venue, day, ms, schedule_body, slot_at_ten, today_at, unique, zone_at_noon};
 
 fn slot_ids(museum: &Venue) -> Vec<String> {
     let listed = museum.server.get(&museum.at("/slots?limit=500")).expect(200);
@@ -34,6 +34,18 @@ fn slots_are_made_for_so_many_days_from_today_in_the_zone_without_those_that_hav
     });
     assert_eq!(slot, fields);
     assert_eq!(ms(&slot["ends_at"]) - ms(&slot["starts_at"]), 14 * 3_600_000);
+}
+
+#[test]
+fn a_price_may_be_null() {
+    let windows = json!([{ "start": "10:00", "end": "12:00", "capacity": 5, "price": null }]);
+    let museum = Venue::museum(&json!({ "days": 2, "windows": windows }));
+    assert_eq!(museum.slot(&slot_at_ten(1))["price"], 0);
+    let windows = json!([{ "start": "10:00", "end": "11:00", "capacity": 5, "price": null }]);
+    museum.patch(&json!({ "windows": windows })).expect(200);
+    let slot =
+        json!({ "date": day(1).to_string(), "start": "15:00", "end": "16:00", "capacity": 5, "price": null });
+    museum.server.post(&museum.at("/slots"), &slot).expect(201);
 }
 
 #[test]
@@ -81,7 +93,7 @@ fn a_schedule_is_shown_listed_and_patched() {
     assert_eq!((&patched["name"], &patched["days"]), (&json!("Open house"), &json!(6)));
     assert_eq!(patched["rules"]["tickets"], "registered");
     assert_eq!(museum.show(), patched);
-    museum.slot(&crate::venue::slot_at_ten(5));
+    museum.slot(&slot_at_ten(5));
     server.get("/v1/schedules/none").expect_problem(404, "SCHEDULE_NOT_FOUND");
     server.patch("/v1/schedules/none", &json!({})).expect_problem(404, "SCHEDULE_NOT_FOUND");
     let again = schedule_body(&museum.id, &json!({}));
