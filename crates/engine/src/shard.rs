@@ -5,6 +5,7 @@
 //! the store. While one batch is on its way, what comes gathers in the next; a large one is sealed ahead, so that the disk never
 //! waits for it. How it shares an inventory with other processes is in `shard/turns.rs`.
 
+mod recalled;
 mod turns;
 
 use std::collections::BTreeSet;
@@ -21,7 +22,7 @@ use boxoffice_core::time::Timestamp;
 use parking_lot::Mutex;
 
 use crate::answer::{Answer, Asked, SubmitError};
-use crate::chosen_ids::{ChosenIds, chosen_ids};
+use crate::chosen_ids::ChosenIds;
 use crate::deadlines::Deadlines;
 use crate::engine::Settings;
 use crate::ids::{InventoryNumber, inventory_of};
@@ -37,6 +38,7 @@ use crate::routing::Position;
 use crate::snapshot::Written;
 use crate::store::StoreError;
 use crate::view::{StockView, Touched};
+use recalled::Recalled;
 use turns::Contended;
 
 /// What a shard is for, and where it tells readers what is committed.
@@ -150,18 +152,6 @@ struct Waiting {
     readers: Vec<tokio::sync::oneshot::Sender<Result<(), SubmitError>>>,
     /// The last sequence that was heard of meanwhile: it may not be in what is read.
     seen: u64,
-}
-
-/// Commands that were decided on a reading that is out of date. They are kept until the last batch of it has come back, so that
-/// they are decided again in their order.
-struct Recalled {
-    generation: u32,
-    /// Batches on their way.
-    in_flight: u32,
-    /// Of the batches that have come back, in order.
-    fenced: Vec<Request>,
-    /// What was asked after all of them.
-    later: Vec<Request>,
 }
 
 impl Shard {
@@ -306,17 +296,6 @@ impl Shard {
         } else {
             request.asked.answer(Err(SubmitError::overloaded()));
         }
-    }
-
-    /// Lets a command wait if earlier ones of its inventory are still on their way back; gives it back if none are.
-    fn wait_for_recalled(&mut self, number: InventoryNumber, request: Request) -> Option<Request> {
-        let Some(recalled) = self.recalled.get_mut(&number) else { return Some(request) };
-        if recalled.later.len() < WAITING_FOR_LOAD_COMMANDS_MAX {
-            recalled.later.push(request);
-        } else {
-            request.asked.answer(Err(SubmitError::overloaded()));
-        }
-        None
     }
 
     /// Prepares for a command that will be submitted soon: see [`Inventory::look_ahead`].
@@ -469,54 +448,6 @@ impl Shard {
         }
     }
 
-    /// Another writer was there: drops an inventory and has everything decided again that was decided on it.
-    fn recall(&mut self, now: Timestamp, number: InventoryNumber, fenced: Vec<Request>) {
-        tracing::warn!(%number, "another writer was here; reading the inventory again");
-        let live = self.live.remove(&number).expect("what is recalled was in memory");
-        self.created.remove(&live.name);
-        // What was decided since on the state that was dropped is decided again as well.
-        let dropped = self.open.parts.extract_if(.., |part| part.number == number).collect::<Vec<_>>();
-        self.open.commands -= dropped.iter().map(|part| part.answered.len()).sum::<usize>();
-        let answers = dropped.iter().flat_map(|part| &part.answered).map(|(_, answer)| answer);
-        self.open.units -= answers.map(Answer::units).sum::<usize>();
-        self.number_open_parts();
-        // Also if nobody waits for it: what fell due in it must fall due again.
-        // One that was created here has another number now, or another creator.
-        if self.registry.of_number(number).is_some_and(|entry| entry.name == live.name) {
-            self.contend(now, number);
-            self.end_turn(number);
-            self.begin_loading(number);
-        }
-        // Their ids are claimed again when they are decided again.
-        chosen_ids(number, &live.changes).for_each(|id| self.chosen_ids.let_go(id));
-        let since = dropped.into_iter().flat_map(|part| part.answered).map(|(request, _)| request);
-        let later = since.chain(self.take_waiting(number)).collect();
-        let (generation, in_flight) = (live.generation, live.in_flight);
-        self.recalled.insert(number, Recalled { generation, in_flight, fenced: Vec::new(), later });
-        self.come_back(now, number, generation, fenced);
-    }
-
-    /// A batch of a reading that was dropped has come back, with what of it is to be decided again. After the last one all is.
-    fn come_back(
-        &mut self,
-        now: Timestamp,
-        number: InventoryNumber,
-        generation: u32,
-        fenced: Vec<Request>,
-    ) {
-        let recalled = self.recalled.get_mut(&number).filter(|recalled| recalled.generation == generation);
-        let Some(recalled) = recalled else {
-            // Another inventory has its number by now; nothing else of it is on its way.
-            return fenced.into_iter().for_each(|request| self.submit(now, request));
-        };
-        recalled.fenced.extend(fenced);
-        recalled.in_flight -= 1;
-        if recalled.in_flight == 0 {
-            let Recalled { fenced, later, .. } = self.recalled.remove(&number).expect("just seen");
-            fenced.into_iter().chain(later).for_each(|request| self.submit(now, request));
-        }
-    }
-
     /// A snapshot was written, or could not be.
     pub(crate) fn snapshotted(&mut self, number: InventoryNumber, written: Option<Written>) {
         let Some(live) = self.live.get_mut(&number) else { return };
@@ -537,9 +468,7 @@ impl Shard {
             part.answered.into_iter().for_each(|(request, _)| request.asked.answer(Err(error.clone())));
         }
         self.give_up_turns(error);
-        for (_, Recalled { fenced, later, .. }) in self.recalled.drain() {
-            fenced.into_iter().chain(later).for_each(|request| request.asked.answer(Err(error.clone())));
-        }
+        self.give_up_recalled(error);
         for (_, waiting) in self.loading.drain() {
             waiting.readers.into_iter().for_each(|reader| drop(reader.send(Err(error.clone()))));
             waiting.requests.into_iter().for_each(|request| request.asked.answer(Err(error.clone())));

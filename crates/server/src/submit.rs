@@ -61,9 +61,7 @@ impl<T: Serialize> Asked<'_, T> {
     pub(crate) async fn create(&self, name: &str, action: Action) -> Result<Granted, Problem> {
         let answer = self.app.engine.submit_to(name, self.command(action)).await?;
         match self.app.engine.number(name) {
-            Some(inventory) => {
-                self.understand(stock_after(&self.app.engine, inventory).await?, answer).await
-            }
+            Some(inventory) => self.understand(stock_after(&self.app.engine, inventory).await?, answer).await,
             // Refused, and so not made.
             None => match answer::granted(&answer, None, self.caller) {
                 Err(problem) => Err(problem),

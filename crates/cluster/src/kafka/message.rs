@@ -141,7 +141,9 @@ fn body(bytes: &[u8]) -> Result<&[u8], MessageError> {
     match bytes.split_first() {
         None => Err(MessageError::Empty),
         Some((&VERSION, body)) => Ok(body),
-        Some((&version, _)) if (VERSION..VERSIONS_END).contains(&version) => Err(MessageError::Newer(version)),
+        Some((&version, _)) if (VERSION..VERSIONS_END).contains(&version) => {
+            Err(MessageError::Newer(version))
+        }
         Some((&version, _)) => Err(MessageError::UnknownVersion(version)),
     }
 }

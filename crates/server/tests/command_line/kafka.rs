@@ -149,7 +149,8 @@ fn changes_go_out_after_a_restore_and_all_of_them_under_another_prefix() {
     assert_eq!(server.book("ann", 2).0, 201);
     changes(&kafka, "sales.changes", journal(&server));
     server.stop();
-    let ahead = "UPDATE document SET contents = '999' WHERE name LIKE 'kafka/changes/sales.changes/%' RETURNING 1";
+    let ahead =
+        "UPDATE document SET contents = '999' WHERE name LIKE 'kafka/changes/sales.changes/%' RETURNING 1";
     assert_eq!(postgres.psql("postgres", ahead).unwrap(), "1");
     let server = serve("sales");
     within_deadline(|| (server.book("bob", 2).0 == 201).then_some(()));

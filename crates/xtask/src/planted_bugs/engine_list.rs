@@ -96,7 +96,7 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
     bug(
         "claims-of-fenced-commands-kept",
         "an id that nobody has is taken until the next restart",
-        "shard.rs",
+        "shard/recalled.rs",
         "chosen_ids(number, &live.changes).for_each(|id| self.chosen_ids.let_go(id));",
         "",
     ),
