@@ -181,7 +181,7 @@ pub(crate) mod tests {
             patch(|patch| patch.terms.rules.max_hold_seconds = Some(60)),
             "event Open: 6 free, 4 held, 3 sold, 0 blocked",
         );
-        scene.row(book("b6", "bob").best(1), "on hold A-1 1-5 for 3000 until 80");
+        scene.row(book("b6", "bob").best(1), "on hold B-1 1-2 for 7000 until 80");
         scene.reached
     }
 }

@@ -39,7 +39,7 @@ use crate::limits::BATCH_COMMANDS_MAX;
 use crate::outer::{REPLAYED, RequestId};
 use crate::problem::Problem;
 use crate::routes::idempotency_key_reused;
-use crate::submit::{Asked, Granted};
+use crate::submit::{Asked, Granted, stock_after};
 
 /// Many commands.
 #[derive(serde::Deserialize, ToSchema)]
@@ -649,7 +649,7 @@ impl Answered<'_> {
         let stock = match seen {
             Some((inventory, stock)) if *inventory == sent.inventory => Arc::clone(stock),
             _ => {
-                let stock = self.app.engine.view(sent.inventory).await?;
+                let stock = stock_after(&self.app.engine, sent.inventory).await?;
                 *seen = Some((sent.inventory, Arc::clone(&stock)));
                 stock
             }

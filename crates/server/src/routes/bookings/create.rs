@@ -28,7 +28,7 @@ use crate::input::{Input, Object, null_as_default};
 use crate::outer::json;
 use crate::problem::{Problem, ProblemBody};
 use crate::rates::DECIDED_WITHIN_SECONDS;
-use crate::submit::{Asked, Granted};
+use crate::submit::{Asked, Granted, stock_after};
 
 /// Who wants what.
 // Written back only for its fingerprint, where what is not there is left out, and so is what it would mean.
@@ -417,7 +417,7 @@ impl Sent {
 
     async fn understand(&self, app: &App, answer: Result<Answer, SubmitError>) -> Result<Granted, Problem> {
         let answer = answer?;
-        self.asked(app).understand(app.engine.view(self.inventory).await?, answer).await
+        self.asked(app).understand(stock_after(&app.engine, self.inventory).await?, answer).await
     }
 }
 

@@ -99,7 +99,9 @@ async fn messages_that_could_not_be_written_down_are_read_again() {
     let hall = engine.number(HALL).unwrap();
     let (orders, _taken) = mpsc::channel(1);
     let by_id = RwLock::new(HashMap::new());
-    let webhooks = Arc::new(Webhooks { secret: [7; 32], allow_insecure: false, by_id, orders });
+    let replaying = tokio::sync::Mutex::default();
+    let webhooks = Webhooks { secret: [7; 32], allow_insecure: false, by_id, orders, replaying };
+    let webhooks = Arc::new(webhooks);
     let mut worker = Worker::load(&engine, &webhooks).unwrap();
     worker.follow().await.unwrap();
     let webhook = Webhook {
