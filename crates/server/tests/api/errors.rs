@@ -333,11 +333,13 @@ fn codes_in_sources(folder: &std::path::Path) -> BTreeSet<String> {
         };
         let others = |literal: &&str| {
             !literal.starts_with("BOXOFFICE_")
+                && !literal.starts_with("REDLOCK_")
                 && ![
                     "SCREAMING_SNAKE_CASE",
                     "CARGO_PKG_VERSION",
                     "DATABASE_URL",
                     "KAFKA_BROKERS",
+                    "LOCK_TTL_MS",
                     "REDIS_URLS",
                 ]
                 .contains(literal)
