@@ -8,8 +8,8 @@ use boxoffice_cluster::kafka::{Kafka, Settings};
 use boxoffice_core::command::Command;
 use boxoffice_core::outcome::Applied;
 use boxoffice_core::time::Timestamp;
-use boxoffice_engine::Clock;
 use boxoffice_engine::store::Store;
+use boxoffice_engine::{Clock, SubmitError};
 use boxoffice_services::Redis;
 use tokio::runtime::Runtime;
 
@@ -20,6 +20,8 @@ use crate::nodes::{NAME, answers_alike, empty, turn};
 
 /// A command that was sent to Kafka waits for its owner, who may have changed; after this time it has been forgotten.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(60);
+
+const ASKED_AGAIN_AFTER: Duration = Duration::from_millis(50);
 
 /// The servers that nodes share, one pair after the other.
 pub(crate) struct House {
@@ -96,10 +98,17 @@ impl Running<'_> {
         let engine = &self.nodes[turn(self.sent)].engine;
         let answer = self.house.runtime.block_on(async {
             // As a route does: what the other node created is found at once, and only what is there goes through Kafka.
+            let once = async || match engine.find(NAME).await? {
+                Some(inventory) => engine.submit(inventory, command.clone()).await,
+                None => engine.submit_to(NAME, command.clone()).await,
+            };
             let answer = async {
-                match engine.find(NAME).await? {
-                    Some(inventory) => engine.submit(inventory, command.clone()).await,
-                    None => engine.submit_to(NAME, command.clone()).await,
+                loop {
+                    match once().await {
+                        // A busy machine may keep the database from answering for seconds. Nothing was taken then.
+                        Err(SubmitError::Unavailable { .. }) => tokio::time::sleep(ASKED_AGAIN_AFTER).await,
+                        answered => break answered,
+                    }
                 }
             };
             let answer = tokio::time::timeout(ANSWERED_WITHIN, answer).await;

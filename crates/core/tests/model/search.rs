@@ -1,6 +1,6 @@
 //! Looks for a scenario that fails, and makes it as small as it can be.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -44,11 +44,18 @@ fn search(seed: u64, commands: u64, tally: &RefCell<Tally>, run: Run<'_>) -> Res
     seed_bytes[..8].copy_from_slice(&seed.to_le_bytes());
     let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &seed_bytes));
     let scenarios = ops::scenarios();
+    let told = Cell::new(false);
     let mut cases = 0;
     while tally.borrow().commands < commands {
         let case = scenarios.new_tree(&mut runner).expect("scenarios can be drawn");
         let result = runner.run_one(case, |scenario| {
-            run(&scenario, &mut tally.borrow_mut(), false).map_err(TestCaseError::fail)
+            run(&scenario, &mut tally.borrow_mut(), false).map_err(|reason| {
+                // What depends on other programs may not fail again.
+                if !told.replace(true) {
+                    eprintln!("model: a scenario fails: {reason}");
+                }
+                TestCaseError::fail(reason)
+            })
         });
         match result {
             Ok(_) => cases += 1,
