@@ -93,11 +93,13 @@ async fn keep(mut turn: Box<dyn Turn>, mut over: oneshot::Receiver<()>) {
             // It was dropped.
             _ = &mut over => break,
             () = sleep(TURN_EXTENDED_EVERY) => {
-                if !turn.extend().await {
+                // Whoever does not answer has lost it: nobody waits for a connection that leads nowhere.
+                if !timeout(TURN_WAIT_MAX, turn.extend()).await.unwrap_or(false) {
                     return;
                 }
             }
         }
     }
-    turn.give_back().await;
+    // What is not given back in time ends by itself.
+    drop(timeout(TURN_WAIT_MAX, turn.give_back()).await);
 }

@@ -17,7 +17,7 @@ use boxoffice_engine::view::StockView;
 use boxoffice_engine::{InventoryNumber, SubscriptionError};
 use futures_util::{Stream, StreamExt, stream};
 use parking_lot::Mutex;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 
 use crate::app::App;
@@ -320,11 +320,13 @@ impl Watcher {
         }
         if past.frame.as_ref().is_none_or(|frame| at + 1 < frame.first || frame.last() <= at) {
             let (app, inventory) = (Arc::clone(&self.app), self.inventory);
+            let _turn = JOURNAL_READERS.acquire().await.expect("never closed");
             let read = move || frame_of_journal(&app, inventory, at, reached);
             match tokio::task::spawn_blocking(read).await.expect("reading does not panic") {
                 Ok(Some(frame)) => past.frame = Some(frame),
                 Ok(None) => {
-                    past.gone = Some(at);
+                    // Whoever saw a little more is not worth another look.
+                    past.gone = Some(reached - 1);
                     return None;
                 }
                 Err(error) => {
@@ -358,6 +360,9 @@ impl Watcher {
         Some(text.sent(self.packing.as_mut()))
     }
 }
+
+/// Journals that are read again for those who come back, over all inventories: each is a whole inventory in memory for a moment.
+static JOURNAL_READERS: Semaphore = Semaphore::const_new(2);
 
 /// The messages after one sequence up to another; `None` if the journal cannot tell, or if they are too many bytes.
 fn frame_of_journal(

@@ -9,9 +9,9 @@ use boxoffice_engine::{Answer, InventoryNumber, SubmitError};
 use serde::{Deserialize, Serialize};
 
 const VERSION: u8 = 1;
-/// Versions stay below this: no text begins with such a byte, so that what somebody else wrote into the topic is not taken for a
-/// command of a newer program.
-const VERSIONS_END: u8 = 32;
+/// Versions stay below this: no text begins with such a byte, and no message of protobuf, whose first field is 8 or more, so that what
+/// somebody else wrote into the topic is not taken for a command of a newer program.
+const VERSIONS_END: u8 = 8;
 
 /// Where a reply goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -190,7 +190,9 @@ mod tests {
         for length in 0..bytes.len() {
             assert!(decode_command(&bytes[..length]).is_err(), "{length} bytes");
         }
-        assert!(matches!(decode_command(b"rubbish"), Err(MessageError::UnknownVersion(b'r'))));
+        for rubbish in [&b"rubbish"[..], b"\n{}", b"\t", &[0x08, 3], &[0x0a, 3]] {
+            assert!(matches!(decode_command(rubbish), Err(MessageError::UnknownVersion(_))), "{rubbish:?}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What goes wrong in a database, or in a node beside this one, and is over in a moment: nobody else may suffer from it.
 
 use std::sync::{Arc, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use boxoffice_engine::InventoryNumber;
 use boxoffice_engine::record::{self, Hash, Manifest};
@@ -101,12 +101,23 @@ fn however_many_inventories_are_hot_turns_take_few_connections() {
     let had: Vec<u32> =
         (1..=HOT).map(|_| answer()).filter(|&(_, is_ours)| is_ours).map(|(number, _)| number).collect();
     assert!((1..=8).contains(&had.len()), "{had:?}");
+    // Whoever gave up may have asked a moment before; that ends by itself.
     let sessions = "SELECT count(DISTINCT pid) FROM pg_locks WHERE locktype = 'advisory'";
-    assert_eq!(database.rows(sessions), [had.len().to_string()]);
-    // What one gives back another can have.
+    let begun = Instant::now();
+    while database.rows(sessions) != [had.len().to_string()] {
+        assert!(begun.elapsed() < Duration::from_secs(10), "{:?} for {had:?}", database.rows(sessions));
+    }
+    // What one gives back another can have; on a busy machine not at the first try.
     store.end_turn(InventoryNumber(had[0]));
-    ask(HOT + 1);
-    assert_eq!(answer(), (HOT + 1, true));
+    let begun = Instant::now();
+    loop {
+        ask(HOT + 1);
+        if answer() == (HOT + 1, true) {
+            break;
+        }
+        store.end_turn(InventoryNumber(HOT + 1));
+        assert!(begun.elapsed() < Duration::from_secs(10), "nobody else has a turn");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -321,10 +321,15 @@ pub(crate) async fn batch(
     };
     answered.text.open().extend_from_slice(RESULTS);
     let mut first = 0;
-    // The first that is decided goes ahead: its key tells whether it was used for another batch, of which nothing more is done.
+    // The first that is decided under the header's key goes ahead: it tells whether that was used for another batch, of which
+    // nothing more is done.
     while header_key.0.is_some() && !answered.decided && first < commands.len() {
-        answered.send(&commands[first..=first], first, &header_key).await;
-        first += 1;
+        let rest = &commands[first..];
+        let ahead = rest.iter().position(|command| command.key.is_none()).map_or(rest.len(), |at| at + 1);
+        for part in parts_of(&rest[..ahead]) {
+            answered.send(part, first, &header_key).await;
+            first += part.len();
+        }
     }
     if answered.another {
         return Err(idempotency_key_reused());
@@ -448,7 +453,7 @@ struct Answered<'a> {
     batch: Option<u64>,
     /// Bookings that this batch made under ids of the caller's own.
     made: HashMap<BookingId, InventoryNumber>,
-    /// Whether a command was decided, now or earlier.
+    /// Whether a command was decided under the header's key, now or earlier.
     decided: bool,
     /// Whether the header's key was used for another batch.
     another: bool,
@@ -523,7 +528,8 @@ impl Answered<'_> {
                 }
                 Err(problem) => Err(problem),
             };
-            self.decided |= was_sent;
+            let is_told = result.as_ref().map_or_else(|problem| problem.status.is_client_error(), |_| true);
+            self.decided |= was_sent && is_told && command.key.is_none();
             match &mut result {
                 Ok((_, granted)) if granted.answer.replayed => self.replayed = true,
                 Ok(_) => self.fresh = true,

@@ -17,8 +17,8 @@ struct Kept {
 const DOCUMENT_PREFIX: &str = "webhook-replayed/";
 
 /// The first answer under a key, if there was one. Reads the store.
-pub(crate) fn find(engine: &Engine, delivery: &str, key: &str) -> Result<Option<String>, Problem> {
-    let name = document_name(delivery, key);
+pub(crate) fn find(engine: &Engine, place: &str, key: &str) -> Result<Option<String>, Problem> {
+    let name = document_name(place, key);
     let found = engine.documents(&name)?.into_iter().find(|(found, _)| *found == name);
     let kept = found.map(|(_, contents)| serde_json::from_slice::<Kept>(&contents));
     Ok(kept.transpose().map_err(|error| damaged(&name, &error))?.map(|kept| kept.answer))
@@ -27,7 +27,7 @@ pub(crate) fn find(engine: &Engine, delivery: &str, key: &str) -> Result<Option<
 /// Keeps the first answer under a key, and forgets those that were kept for long enough. Writes to the store.
 pub(crate) fn keep(
     engine: &Engine,
-    delivery: &str,
+    place: &str,
     key: &str,
     answer: &str,
     keep_seconds: u32,
@@ -42,11 +42,11 @@ pub(crate) fn keep(
     let kept = Kept { at_ms: now.0, answer: answer.to_owned() };
     let contents = serde_json::to_vec(&kept).expect("an answer is plain data");
     let mut documents: Vec<(String, Option<Vec<u8>>)> = over.collect();
-    documents.push((document_name(delivery, key), Some(contents)));
+    documents.push((document_name(place, key), Some(contents)));
     Ok(engine.write_documents(&documents)?)
 }
 
-/// Deliveries have ids of their own in the whole store. Keys are not kept as they were sent.
-fn document_name(delivery: &str, key: &str) -> String {
-    format!("{DOCUMENT_PREFIX}{delivery}/{}", blake3::hash(key.as_bytes()).to_hex())
+/// A place is a webhook and one of its deliveries. Keys are not kept as they were sent.
+fn document_name(place: &str, key: &str) -> String {
+    format!("{DOCUMENT_PREFIX}{place}/{}", blake3::hash(key.as_bytes()).to_hex())
 }

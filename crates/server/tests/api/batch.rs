@@ -252,6 +252,24 @@ fn another_batch_under_the_same_key_is_refused_whole() {
 }
 
 #[test]
+fn another_batch_is_found_out_behind_commands_with_keys_of_their_own() {
+    let hall = Venue::hall(1, 5);
+    let send = |commands: &[Value]| {
+        let batch = json!({ "commands": commands });
+        hall.server.call("POST", "/v1/batch").key("one-batch").json(&batch).send()
+    };
+    let own = with(book(&hall, &best(1)), &json!({ "idempotency_key": "own" }));
+    let plain = book(&hall, &best(1));
+    let first = send(&[own.clone(), plain.clone()]);
+    first.expect(200);
+    assert_eq!(hall.seats(), ["hh..."]);
+    let other = book(&hall, &with(best(1), &json!({ "customer": "bob" })));
+    send(&[own.clone(), other.clone(), other]).expect_problem(422, "IDEMPOTENCY_KEY_REUSED");
+    assert_eq!(hall.seats(), ["hh..."], "nothing of it is done");
+    assert_eq!(send(&[own, plain]).text(), first.text());
+}
+
+#[test]
 fn a_key_that_stands_there_twice_is_refused_whatever_it_says() {
     let hall = Venue::hall(1, 5);
     let text = book(&hall, &best(1)).to_string();

@@ -160,17 +160,19 @@ pub(crate) async fn replay(
         return Ok(json(StatusCode::OK, &DeliveryBody::of(&delivery), false));
     };
     let _turn = app.webhooks.replaying.lock().await;
-    if let Some(answer) = with_store(&app, &delivery, &key, replays::find).await? {
+    // Under the webhook's id, which was seen to be the caller's: a delivery's may be known to others.
+    let place = format!("{id}/{delivery}");
+    if let Some(answer) = with_store(&app, &place, &key, replays::find).await? {
         return Ok(json(StatusCode::OK, &as_it_was(&answer), true));
     }
     let sent = app.webhooks.replay(webhook, &delivery).await?;
     let answer = serde_json::to_string(&DeliveryBody::of(&sent)).expect("a delivery is plain data");
     let answered = answer.clone();
     let keep_seconds = app.settings.idempotency_keep_seconds;
-    let keep = move |engine: &Engine, delivery: &str, key: &str| {
-        replays::keep(engine, delivery, key, &answered, keep_seconds)
+    let keep = move |engine: &Engine, place: &str, key: &str| {
+        replays::keep(engine, place, key, &answered, keep_seconds)
     };
-    with_store(&app, &delivery, &key, keep).await?;
+    with_store(&app, &place, &key, keep).await?;
     Ok(json(StatusCode::OK, &as_it_was(&answer), false))
 }
 
