@@ -34,6 +34,7 @@ export class Journal {
   /** Reads on from where it was. @param {AbortSignal} signal @param {() => void} onProgress */
   async readOn(signal, onProgress) {
     for (let page = 0; page < PAGES_AT_ONCE; page += 1) {
+      /** @type {Record<string, string>} */
       const from = this.#cursor === null ? { after: String(this.#after) } : { cursor: this.#cursor };
       const asked = new URLSearchParams({ inventory: `${this.inventory.kind}:${this.inventory.id}`, ...from, limit: "500" });
       const { items, next_cursor, next_after } = await this.api.get(`/v1/journal?${asked}`, { signal });

@@ -19,7 +19,7 @@ use serde::de::{self, Deserialize, Deserializer, IgnoredAny, IntoDeserializer, M
 use serde_json::Value;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
-use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, SchemaType, Type};
+use utoipa::openapi::schema::{ObjectBuilder, SchemaType};
 use utoipa::openapi::{RefOr, Schema};
 
 use super::bookings::cancel::Cancellation;
@@ -95,21 +95,11 @@ enum Op {
 const OPS: [&str; 6] = ["book", "confirm", "extend", "cancel", "move", "redeem"];
 
 impl utoipa::PartialSchema for BatchCommand {
+    /// Anything: what cannot be understood is answered in its place, and does not stop the others.
     fn schema() -> RefOr<Schema> {
-        let nullable = |kind: Type| SchemaType::from_iter([kind, Type::Null]);
-        let key = ObjectBuilder::new().schema_type(nullable(Type::String));
-        let id = ObjectBuilder::new()
-            .schema_type(nullable(Type::String))
-            .format(Some(SchemaFormat::KnownFormat(KnownFormat::Uuid)))
-            .description(Some("The booking that is acted on, or the id of a new one."));
-        let description = "`op`, an `idempotency_key` of its own, and the fields of the route of that name.";
-        ObjectBuilder::new()
-            .property("op", ObjectBuilder::new().schema_type(Type::String).enum_values(Some(OPS)))
-            .required("op")
-            .property("id", id)
-            .property("idempotency_key", key)
-            .description(Some(description))
-            .into()
+        let description = "An object with `op` (`book`, `confirm`, `extend`, `cancel`, `move` or `redeem`), an `idempotency_key` of its own, \
+                           the `id` of the booking that is acted on or of a new one, and the fields of the route of that name.";
+        ObjectBuilder::new().schema_type(SchemaType::AnyValue).description(Some(description)).into()
     }
 }
 

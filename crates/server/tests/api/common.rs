@@ -321,30 +321,6 @@ fn lists_have_limits_and_cursors_of_their_own() {
 }
 
 #[test]
-fn a_parameter_that_is_empty_counts_as_absent() {
-    let hall = Venue::hall(1, 2);
-    let museum = Venue::museum(&json!({}));
-    hall.booked(&best(1));
-    for (path, query) in [
-        (hall.at("/seats"), "section="),
-        (museum.at("/slots"), "from=&to=&cursor=&limit="),
-        (museum.at("/analytics"), "from=&to="),
-        ("/v1/events".to_owned(), "limit=1&cursor="),
-    ] {
-        let kept: Vec<&str> = query.split('&').filter(|pair| !pair.ends_with('=')).collect();
-        let without = hall.server.get(&format!("{path}?{}", kept.join("&"))).expect(200);
-        assert_eq!(hall.server.get(&format!("{path}?{query}")).expect(200), without, "{path}?{query}");
-    }
-    let of_hall = format!("/v1/bookings?event={}", hall.id);
-    let listed = hall.server.get(&format!("{of_hall}&customer=&schedule=&shop=&status=&cursor=")).expect(200);
-    assert_eq!(listed["items"].as_array().map(Vec::len), Some(1));
-    let journal = format!("/v1/journal?inventory=event:{}", hall.id);
-    let whole = hall.server.get(&journal).expect(200);
-    assert_eq!(hall.server.get(&format!("{journal}&after=&cursor=")).expect(200), whole);
-    hall.server.get("/v1/journal?inventory=").expect_problem(400, "INVALID_REQUEST");
-}
-
-#[test]
 fn a_write_that_was_answered_is_in_every_read_that_follows() {
     let hall = Venue::hall(10, 10);
     std::thread::scope(|scope| {

@@ -45,7 +45,7 @@ fn whoever_has_the_sequence_is_told_that_nothing_changed() {
 #[test]
 fn sections_that_are_not_there_are_not_found() {
     let hall = Venue::hall(1, 3);
-    for section in ["B-1", "A", "A-2"] {
+    for section in ["B-1", "A", "A-2", ""] {
         let path = hall.at(&format!("/seats?section={section}"));
         hall.server.get(&path).expect_problem(404, "SECTION_NOT_FOUND");
     }
