@@ -285,7 +285,7 @@ impl Restoring {
             // What the store has: only across a gap is it not the record before.
             previous: self.last.map_or(Hash::default(), |(hash, _)| hash),
             head: Head { sequence, hash, next_deadline: None, ..self.head.clone() },
-            record: bytes,
+            record: Arc::new(bytes),
             chosen_ids: chosen_ids(self.head.inventory, &record.changes).collect(),
             changes: Arc::new(record.changes),
             positions: None,
@@ -301,7 +301,7 @@ impl Restoring {
             self.waiting.push(BatchWrite {
                 previous: Hash::default(),
                 head: self.head.clone(),
-                record: Vec::new(),
+                record: Arc::default(),
                 changes: Arc::default(),
                 chosen_ids: Vec::new(),
                 positions: None,

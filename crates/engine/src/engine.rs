@@ -27,12 +27,12 @@ use crate::moved::Moved;
 use crate::published::{Entry, Published, Registry, State, route_of};
 use crate::record::Head;
 use crate::routing::{Position, Routed, Router};
-use crate::shard::{Request, Shard, Target};
+use crate::shard::{Request, Target};
 use crate::snapshot::Retention;
 use crate::stepped::{Assembled, assemble};
 use crate::store::{CommitError, Document, EmbeddedStore, OpenError, Store, StoreError};
 use crate::subscription::Subscription;
-use crate::threads::{self, News, Nudge, Offer, Question, Shared, Sought, StopReason, Threads};
+use crate::threads::{News, Nudge, Offer, Question, Shared, Sought, StopReason, Threads};
 use crate::view::StockView;
 
 /// A running engine. Clones are handles to the same one; it stops in an orderly way when the last is dropped, or when
@@ -114,12 +114,6 @@ pub struct Standing {
     pub sequence: u64,
 }
 
-/// Threads that read inventories from the store: a large one must not keep the others waiting.
-const LOADERS: usize = 2;
-
-/// Threads that ask a shared store what callers want to know: one question must not keep all the others waiting.
-const FINDERS: usize = 2;
-
 impl Engine {
     /// Opens the embedded store in a directory, which is created if it does not exist, and starts an engine on it.
     pub fn open(directory: &Path, settings: &Settings) -> Result<Engine, StartError> {
@@ -145,12 +139,13 @@ impl Engine {
             questions: Inbox::new(QUEUE_COMMANDS_MAX),
             catch_ups: Arc::new(Inbox::new(0)),
             snapshots: Inbox::new(0),
+            chores: Inbox::new(0),
             retention: settings.retention,
             stopped: watch::Sender::new(None),
             nudge: Nudge::default(),
         });
         let running = Running { shared, registry, threads: Threads::default(), router: OnceLock::new() };
-        running.spawn(shards)?;
+        running.threads.spawn(&running.shared, shards)?;
         Ok(Engine { running: Arc::new(running) })
     }
 
@@ -746,32 +741,6 @@ impl Engine {
 }
 
 impl Running {
-    fn spawn(&self, shards: Vec<Shard>) -> std::io::Result<()> {
-        let spawn = |name: &str, run: Box<dyn FnOnce(&Shared) + Send>| {
-            let shared = Arc::clone(&self.shared);
-            std::thread::Builder::new().name(name.to_owned()).spawn(move || run(&shared))
-        };
-        let mut others = self.threads.others.lock();
-        others.push(spawn("committer", Box::new(threads::run_committer))?);
-        for _ in 0..LOADERS {
-            others.push(spawn("loader", Box::new(threads::run_loader))?);
-        }
-        others.push(spawn("catcher", Box::new(threads::run_catcher))?);
-        others.push(spawn("snapshotter", Box::new(threads::run_snapshotter))?);
-        if self.shared.store.is_shared() {
-            others.push(spawn("follower", Box::new(threads::run_follower))?);
-            for _ in 0..FINDERS {
-                others.push(spawn("finder", Box::new(threads::run_finder))?);
-            }
-        }
-        let mut threads = self.threads.shards.lock();
-        for (index, shard) in shards.into_iter().enumerate() {
-            let run = move |shared: &Shared| threads::run_shard(shared, index, shard);
-            threads.push(spawn(&format!("shard-{index}"), Box::new(run))?);
-        }
-        Ok(())
-    }
-
     fn finish(&self) {
         self.shared.store.hurry();
         self.threads.finish(&self.shared);

@@ -17,6 +17,13 @@ pub const SEAL_AHEAD_COMMANDS_MIN: usize = 1_024;
 pub const LOOK_AHEAD_COMMANDS: usize = 16;
 /// Commands that wake a shard while its last batch is being made durable. Deciding so many takes a small part of a commit.
 pub const GATHERED_COMMANDS: usize = 64;
+/// A batch of at most so many commands is made durable by the shard that decided it, on a store that is its own: to wake a thread for
+/// that would cost more than what the shard could decide meanwhile.
+pub const COMMITTED_HERE_COMMANDS_MAX: usize = 256;
+/// After a batch of at least so many commands, more are coming: those who were answered ask again, and others with them.
+pub const BUSY_COMMANDS_MIN: usize = 8;
+/// How long they are waited for then, unless half as many are there before: each commit costs the same, whatever is in it.
+pub const GATHERED_FOR: Duration = Duration::from_micros(500);
 /// A store that others share and that answers nothing for so long is away: commands are refused until it is back.
 pub const STORE_ANSWER_MAX: Duration = Duration::from_secs(2);
 /// So is one that takes longer than this for a commit, whatever else it answers: nobody should wait for it longer.
@@ -78,3 +85,6 @@ pub const CLOCKS_APART_MS_MAX: i64 = 5_000;
 pub const CLOCKS_COMPARED_EVERY: Duration = Duration::from_secs(1);
 /// Wall and monotonic clock may drift apart this much before it counts as a jump.
 pub const CLOCK_JUMP_MS: i64 = 60_000;
+/// So much is gathered in one of the two files of the embedded store's log before it is moved: enough that many commits share
+/// what that costs, little enough that a start reads it in no time.
+pub const LOG_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;

@@ -84,7 +84,7 @@ impl Part {
         self.write = Some(BatchWrite {
             previous,
             head: Head { inventory: number, name, sequence, hash, next_deadline },
-            record,
+            record: Arc::new(record),
             chosen_ids: chosen_ids(number, &changes).collect(),
             changes,
             positions,

@@ -420,9 +420,9 @@ impl Shard {
         self.in_flight > 0
     }
 
-    /// Whether a batch that was just sealed is of a single command, and no other is on its way.
-    pub(crate) fn is_alone(&self, sealed: &[Part]) -> bool {
-        self.in_flight == 1 && matches!(sealed, [part] if part.answered.len() == 1)
+    /// Whether no other batch is on its way than the one that was just sealed.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.in_flight == 1
     }
 
     /// The last batch is durable, except for what is in `fenced`.

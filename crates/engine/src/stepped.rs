@@ -106,6 +106,8 @@ pub enum Step {
     Turn,
     /// The first snapshot that is wanted is written.
     Snapshot,
+    /// The store does what it has to do beside commits.
+    Chores,
 }
 
 /// Where an answer arrives.
@@ -200,6 +202,7 @@ impl SteppedEngine {
                 self.collect_errands(shard);
                 Ok(true)
             }
+            Step::Chores => self.store.do_chores(),
             Step::Snapshot => {
                 let Some((shard, number)) = self.snapshots.pop_front() else { return Ok(false) };
                 match snapshot::write(&*self.store, number, self.retention) {

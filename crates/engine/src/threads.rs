@@ -18,8 +18,8 @@ use crate::engine::shard_of;
 use crate::ids::{InventoryNumber, inventory_of};
 use crate::inbox::Inbox;
 use crate::limits::{
-    CLOCKS_COMPARED_EVERY, FOLLOW_ALL_EVERY, FOLLOW_AT_ONCE_EVERY, FOLLOW_EVERY, GATHERED_COMMANDS,
-    LOOK_AHEAD_COMMANDS,
+    BUSY_COMMANDS_MIN, CLOCKS_COMPARED_EVERY, COMMITTED_HERE_COMMANDS_MAX, FOLLOW_ALL_EVERY,
+    FOLLOW_AT_ONCE_EVERY, FOLLOW_EVERY, GATHERED_COMMANDS, GATHERED_FOR, LOOK_AHEAD_COMMANDS,
 };
 use crate::load::{self, LoadError, Loaded};
 use crate::part::Part;
@@ -29,6 +29,11 @@ use crate::record::{Hash, Head, Record};
 use crate::shard::{Behind, Request, Shard};
 use crate::snapshot::{self, Retention, SnapshotError, Written};
 use crate::store::{CommitError, Store, StoreError};
+
+/// Threads that read inventories from the store: a large one must not keep the others waiting.
+const LOADERS: usize = 2;
+/// Threads that ask a shared store what callers want to know: one question must not keep all the others waiting.
+const FINDERS: usize = 2;
 
 /// What callers want from a shard.
 pub(crate) enum Offer {
@@ -125,6 +130,8 @@ pub(crate) struct Shared {
     /// Beside the errands: whoever waits in its turn must not wait for a large inventory of somebody else.
     pub(crate) catch_ups: Arc<Inbox<Infallible, CatchUp>>,
     pub(crate) snapshots: Inbox<(usize, InventoryNumber), (usize, InventoryNumber)>,
+    /// Told when the store has something to do beside commits.
+    pub(crate) chores: Inbox<(), ()>,
     pub(crate) retention: Retention,
     pub(crate) stopped: watch::Sender<Option<StopReason>>,
     /// For the follower.
@@ -179,6 +186,7 @@ impl Shared {
         self.questions.close();
         self.catch_ups.close();
         self.snapshots.close();
+        self.chores.close();
     }
 
     pub(crate) fn stop_after(&self, error: CommitError) {
@@ -243,6 +251,8 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
     let inbox = &shared.shards[index];
     let (mut news, mut offers) = (Vec::new(), VecDeque::new());
     let mut closing = false;
+    let committed_here_max = if shared.store.is_shared() { 1 } else { COMMITTED_HERE_COMMANDS_MAX };
+    let mut last = LastBatch { commands: 0, ended: Instant::now() };
     loop {
         // By a wrong clock nothing is due.
         let clocks_apart = shared.availability.clocks_apart();
@@ -259,7 +269,11 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
         // Once it is closed, what was offered before is all there will be.
         let offers_wanted = offers.is_empty() && (!closing || inbox.len() > 0);
         // While a batch is on its way its end wakes the shard: to be woken for every command would cost more than deciding it.
-        let gathered = if shard.is_committing() { GATHERED_COMMANDS } else { 1 };
+        let (gathered, until) = match last.more_expected() {
+            _ if shard.is_committing() => (GATHERED_COMMANDS, until),
+            Some((commands, at)) if !closing => (commands, Some(until.map_or(at, |until| until.min(at)))),
+            Some(_) | None => (1, until),
+        };
         let offers_wanted = offers_wanted.then_some(gathered);
         inbox.take(&mut news, &mut offers, offers_wanted, until);
         let now = shared.clock.now();
@@ -274,7 +288,10 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
                 News::TurnBegun(behind, is_ours, records) => {
                     shard.turn_begun(now, &behind, is_ours, records);
                 }
-                News::Settled(settled) => shard.committed(now, &settled.through, settled.fenced),
+                News::Settled(settled) => {
+                    shard.committed(now, &settled.through, settled.fenced);
+                    last.ended = Instant::now();
+                }
                 News::Snapshotted(number, written) => shard.snapshotted(number, written),
                 News::Close => closing = true,
                 News::GiveUp => {
@@ -309,16 +326,17 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
         }
         send_errands(shared, index, &mut shard);
         if let Some(parts) = shard.seal() {
-            let alone = shard.is_alone(&parts) && offers.is_empty() && !shared.committer.is_busy();
+            last.commands = parts.iter().map(Part::commands).sum();
+            let here = shard.is_alone() && last.commands <= committed_here_max && offers.is_empty();
             let sealed = Sealed { shard: index, parts };
-            if alone {
-                // Nobody else is here: waking the committer would take longer than doing its work.
+            if here && !shared.committer.is_busy() {
                 let mut settled = None;
                 commit(shared, vec![sealed], |ours| settled = Some(ours));
                 if let Some(Settled { through, fenced, .. }) = settled {
                     shard.committed(now, &through, fenced);
                     send_errands(shared, index, &mut shard);
                 }
+                last.ended = Instant::now();
             } else if let Err(refused) = shared.sealed.tell(sealed) {
                 refused.parts.into_iter().for_each(Part::unknown);
             }
@@ -326,6 +344,20 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
         if closing && offers.is_empty() && inbox.len() == 0 && shard.is_at_rest() {
             return;
         }
+    }
+}
+
+/// What a shard last handed over, and when it was through.
+struct LastBatch {
+    commands: usize,
+    ended: Instant,
+}
+
+impl LastBatch {
+    /// How many more commands are to be waited for, and until when.
+    fn more_expected(&self) -> Option<(usize, Instant)> {
+        let until = self.ended + GATHERED_FOR;
+        (self.commands >= BUSY_COMMANDS_MIN && Instant::now() < until).then_some((self.commands / 2, until))
     }
 }
 
@@ -373,6 +405,10 @@ fn commit(shared: &Shared, batches: Vec<Sealed>, tell: impl FnMut(Settled)) -> b
         return false;
     }
     let result = shared.committer.commit(batches, tell);
+    if shared.store.has_chores() {
+        // Whoever does them ends with the engine.
+        let _ = shared.chores.tell(());
+    }
     result.map_err(|error| shared.stop_after(error)).is_ok()
 }
 
@@ -543,6 +579,16 @@ pub(crate) fn run_snapshotter(shared: &Shared) {
     }
 }
 
+/// Does what the store has to do beside commits.
+pub(crate) fn run_housekeeper(shared: &Shared) {
+    let _guard = Guard { shared, name: "housekeeper", end: end_helper, index: 0 };
+    while shared.chores.take_one().is_some() {
+        if let Err(error) = shared.store.do_chores() {
+            return shared.stop_after(error);
+        }
+    }
+}
+
 /// The engine's threads, to be waited for.
 #[derive(Default)]
 pub(crate) struct Threads {
@@ -551,6 +597,34 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
+    /// Starts all of them.
+    pub(crate) fn spawn(&self, shared: &Arc<Shared>, shards: Vec<Shard>) -> std::io::Result<()> {
+        let spawn = |name: &str, run: Box<dyn FnOnce(&Shared) + Send>| {
+            let shared = Arc::clone(shared);
+            std::thread::Builder::new().name(name.to_owned()).spawn(move || run(&shared))
+        };
+        let mut others = self.others.lock();
+        others.push(spawn("committer", Box::new(run_committer))?);
+        for _ in 0..LOADERS {
+            others.push(spawn("loader", Box::new(run_loader))?);
+        }
+        others.push(spawn("catcher", Box::new(run_catcher))?);
+        others.push(spawn("snapshotter", Box::new(run_snapshotter))?);
+        others.push(spawn("housekeeper", Box::new(run_housekeeper))?);
+        if shared.store.is_shared() {
+            others.push(spawn("follower", Box::new(run_follower))?);
+            for _ in 0..FINDERS {
+                others.push(spawn("finder", Box::new(run_finder))?);
+            }
+        }
+        let mut threads = self.shards.lock();
+        for (index, shard) in shards.into_iter().enumerate() {
+            let run = move |shared: &Shared| run_shard(shared, index, shard);
+            threads.push(spawn(&format!("shard-{index}"), Box::new(run))?);
+        }
+        Ok(())
+    }
+
     /// Lets everything that was taken be answered, then ends all threads.
     pub(crate) fn finish(&self, shared: &Shared) {
         for inbox in &shared.shards {
@@ -565,6 +639,7 @@ impl Threads {
         shared.questions.close();
         shared.catch_ups.close();
         shared.snapshots.close();
+        shared.chores.close();
         join(&self.others);
     }
 }

@@ -1,6 +1,6 @@
 //! A simulated disk under the embedded store: it forgets what was not synced, tears it, reorders it, and fails.
 //!
-//! Two files (the store's and the mark's) share one machine and so one crash. Each has a live image, which the process
+//! Four files (the store's, the mark's and two of the log) share one machine and so one crash. Each has a live image, which the process
 //! sees, and a durable one, which a crash leaves together with any part of what was written and not synced. Images are pages
 //! that are shared until they are written, so that a copy of a whole disk costs next to nothing.
 
@@ -15,6 +15,7 @@ use redb::{BackendError, StorageBackend};
 use crate::random::Random;
 
 const PAGE_BYTES: usize = 4096;
+const FILES: usize = 4;
 /// What a disk writes whole or not at all.
 const SECTOR_BYTES: u64 = 512;
 
@@ -47,12 +48,12 @@ pub enum Failure {
 /// Everything on a disk at one moment, as a later crash would find it.
 #[derive(Debug, Clone)]
 pub struct Moment {
-    files: [File; 2],
+    files: [File; FILES],
 }
 
 #[derive(Debug)]
 struct Machine {
-    files: [File; 2],
+    files: [File; FILES],
     /// Writes, syncs and changes of length so far.
     operations: u64,
     syncs: u64,
@@ -80,6 +81,7 @@ enum Unsynced {
 enum Name {
     Store,
     Mark,
+    Logs(usize),
 }
 
 #[derive(Debug)]
@@ -91,10 +93,10 @@ struct Handle {
 impl Disk {
     /// An empty one. The seed decides what errors leave behind.
     pub fn new(random: Random) -> Disk {
-        Disk::with_files(<[File; 2]>::default(), random)
+        Disk::with_files(<[File; FILES]>::default(), random)
     }
 
-    fn with_files(files: [File; 2], random: Random) -> Disk {
+    fn with_files(files: [File; FILES], random: Random) -> Disk {
         Disk(Arc::new(Mutex::new(Machine {
             files,
             operations: 0,
@@ -106,10 +108,11 @@ impl Disk {
         })))
     }
 
-    /// The files for a store to open.
-    pub fn files(&self) -> Files {
-        let handle = |name| Box::new(Handle { disk: self.clone(), name });
-        Files { store: handle(Name::Store), mark: handle(Name::Mark) }
+    /// The files for a store to open, whose log gathers so much in each of its own.
+    pub fn files(&self, log_bytes_max: u64) -> Files {
+        let handle = |name| -> Box<dyn StorageBackend> { Box::new(Handle { disk: self.clone(), name }) };
+        let logs = [handle(Name::Logs(0)), handle(Name::Logs(1))];
+        Files { store: handle(Name::Store), mark: handle(Name::Mark), logs, log_bytes_max }
     }
 
     /// Lets the operation after so many more fail.
@@ -162,22 +165,28 @@ impl Disk {
 impl Moment {
     /// The disk that a crash at this moment leaves.
     pub fn crash(&self, damage: Damage, mut random: Random) -> Disk {
-        let files = self.files.clone().map(|file| {
-            let image = file.after_crash(damage, &mut random);
-            File { live: image.clone(), durable: image, unsynced: Vec::new() }
+        let files = self.files.clone().map(|file| match damage {
+            // What was not synced is still the system's to write, or to lose in the next crash.
+            Damage::Kept => file,
+            Damage::Lost | Damage::Torn => {
+                let image = file.after_crash(damage, &mut random);
+                File { live: image.clone(), durable: image, unsynced: Vec::new() }
+            }
         });
         Disk::with_files(files, random)
     }
 
-    /// The same with the store's file as it was at an earlier moment: acknowledged commits are gone.
+    /// The same with everything but the mark as it was at an earlier moment: acknowledged commits are gone.
     pub fn with_store_of(&self, earlier: &Moment) -> Moment {
-        Moment { files: [earlier.files[0].clone(), self.files[1].clone()] }
+        let mut files = earlier.files.clone();
+        files[1] = self.files[1].clone();
+        Moment { files }
     }
 
-    /// The same with one bit of the store's file turned over.
+    /// The same with one bit of the store's file or of its log turned over.
     pub fn with_flipped_bit(&self, random: &mut Random) -> Moment {
         let mut flipped = self.clone();
-        let file = &mut flipped.files[0];
+        let file = &mut flipped.files[*random.pick(&[0, 0, 2, 3])];
         let written: Vec<usize> =
             (0..file.live.pages.len()).filter(|&page| file.live.pages[page].is_some()).collect();
         if let Some(&page) = (!written.is_empty()).then(|| random.pick(&written)) {
@@ -281,6 +290,7 @@ impl Handle {
         let index = match self.name {
             Name::Store => 0,
             Name::Mark => 1,
+            Name::Logs(index) => 2 + index,
         };
         act(&mut self.disk.0.lock(), index)
     }
@@ -444,7 +454,7 @@ mod tests {
     use super::*;
 
     fn bytes_of(disk: &Disk) -> Vec<u8> {
-        let file = disk.files().store;
+        let file = disk.files(0).store;
         let mut bytes = vec![0; usize::try_from(file.len().unwrap()).unwrap()];
         file.read(0, &mut bytes).unwrap();
         bytes
@@ -453,7 +463,7 @@ mod tests {
     #[test]
     fn a_crash_keeps_what_was_synced_and_any_part_of_the_rest() {
         let disk = Disk::new(Random::new(1));
-        let file = disk.files().store;
+        let file = disk.files(0).store;
         file.write(0, &[1; 2000]).unwrap();
         file.sync_data().unwrap();
         file.write(0, &[2; 2000]).unwrap();
@@ -471,12 +481,12 @@ mod tests {
     fn what_a_failed_sync_left_out_is_not_made_durable_by_a_later_one() {
         let lost = (0..20).any(|seed| {
             let disk = Disk::new(Random::new(seed));
-            let file = disk.files().store;
+            let file = disk.files(0).store;
             file.write(0, &[1]).unwrap();
             disk.fail_after(0, Failure::Device);
             file.sync_data().unwrap_err();
             file.sync_data().unwrap();
-            bytes_of(&disk) == [1] && bytes_of(&disk.moment().crash(Damage::Kept, Random::new(0))).is_empty()
+            bytes_of(&disk) == [1] && bytes_of(&disk.moment().crash(Damage::Lost, Random::new(0))).is_empty()
         });
         assert!(lost);
     }
@@ -484,7 +494,7 @@ mod tests {
     #[test]
     fn a_stopped_machine_does_nothing_more() {
         let disk = Disk::new(Random::new(1));
-        let file = disk.files().mark;
+        let file = disk.files(0).mark;
         disk.fail_after(1, Failure::Crash);
         file.write(0, &[1]).unwrap();
         file.write(0, &[2]).unwrap_err();

@@ -23,6 +23,8 @@ pub struct Settings {
     pub snapshot_journal_bytes_min: u64,
     /// Of the engine.
     pub seal_ahead_commands_min: usize,
+    /// Of the store: what gathers in each file of its log.
+    pub log_bytes_max: u64,
     /// Commands for every two steps of the engine and one of each shard, on average.
     pub hurry: u64,
     /// Whether operations of the disk fail besides crashes.
@@ -46,6 +48,7 @@ impl Settings {
             faults: random.percent(30),
             bit_flip: random.percent(20),
             seal_ahead_commands_min: usize::try_from(random.between(1, 12)).expect("small"),
+            log_bytes_max: *random.pick(&[8, 16, 64, 256]) * 1024,
         }
     }
 

@@ -187,13 +187,19 @@ impl Run<'_> {
         }
         let Process { disk, store, engine } = process;
         drop(engine);
+        // The log has something only until the store is closed.
+        let killed = disk.moment();
         store.close().map_err(|error| Violation::Silent(error.to_string()))?;
-        if self.settings.bit_flip { self.flip_a_bit(&disk) } else { Ok(()) }
+        if self.settings.bit_flip {
+            self.flip_a_bit(&killed)?;
+            self.flip_a_bit(&disk.moment())?;
+        }
+        Ok(())
     }
 
     /// Opens the store and looks at what is there before an engine touches it.
     fn start(&mut self, disk: &Disk) -> Result<Process, Violation> {
-        let store = EmbeddedStore::open_files(disk.files());
+        let store = EmbeddedStore::open_files(disk.files(self.settings.log_bytes_max));
         let store = Arc::new(store.map_err(|error| Violation::Refused(error.to_string()))?);
         let audited = auditor::audit(&*store, &self.archive, &self.history)?;
         self.trace.note(format!("start with {audited:?}"));
@@ -254,6 +260,7 @@ impl Run<'_> {
             9..=13 => Step::Commit,
             14..=16 => Step::Load,
             17 => Step::Snapshot,
+            18 if self.random.percent(50) => Step::Chores,
             _ => {
                 self.look(process);
                 return Ok(());
@@ -396,7 +403,7 @@ impl Run<'_> {
                 return Ok(disk);
             }
             disk.fail_after(self.random.below(25), Failure::Crash);
-            match EmbeddedStore::open_files(disk.files()) {
+            match EmbeddedStore::open_files(disk.files(self.settings.log_bytes_max)) {
                 Err(_) if disk.is_stopped() => {}
                 Err(error) => return Err(Violation::Refused(error.to_string())),
                 Ok(store) => {
@@ -415,10 +422,12 @@ impl Run<'_> {
     }
 
     /// After a bit was turned over, the store says so or is none the worse for it.
-    fn flip_a_bit(&mut self, disk: &Disk) -> Result<(), Violation> {
-        let flipped = disk.moment().with_flipped_bit(&mut self.random);
+    fn flip_a_bit(&mut self, moment: &Moment) -> Result<(), Violation> {
+        let flipped = moment.with_flipped_bit(&mut self.random);
         let disk = flipped.crash(Damage::Kept, self.random.fork());
-        let Ok(store) = EmbeddedStore::open_files(disk.files()) else { return Ok(()) };
+        let Ok(store) = EmbeddedStore::open_files(disk.files(self.settings.log_bytes_max)) else {
+            return Ok(());
+        };
         match auditor::audit(&store, &self.archive, &self.history) {
             Ok(_) | Err(Violation::Refused(_)) => Ok(()),
             Err(silent @ Violation::Silent(_)) => Err(silent),

@@ -26,6 +26,9 @@ use redb::StorageBackend;
 const FLIPS: u64 = 2_000;
 /// The mark is so small that it would hardly ever be hit.
 const MARK_ONE_IN: u32 = 10;
+const LOG_ONE_IN: u32 = 3;
+/// Little, so that the store has most of it, and the log the rest.
+const LOG_BYTES_MAX: u64 = 256 * 1024;
 const NOW: Timestamp = Timestamp(1_796_083_200_000);
 
 #[test]
@@ -51,6 +54,9 @@ fn no_flipped_bit_changes_what_is_stored_without_a_word() {
         let mut damaged = image.clone();
         let (file, bytes) = if random.random_ratio(1, MARK_ONE_IN) {
             ("mark", &mut damaged.mark)
+        } else if state == "kill" && random.random_ratio(1, LOG_ONE_IN) {
+            let log = usize::from(random.random::<bool>());
+            ("log", &mut damaged.logs[log])
         } else {
             ("store.redb", &mut damaged.store)
         };
@@ -82,7 +88,10 @@ fn no_flipped_bit_changes_what_is_stored_without_a_word() {
         }
     }
     drop(std::panic::take_hook());
-    let sizes = [images.closed.store.len(), images.killed.store.len(), images.closed.mark.len()];
+    let in_log = tally.get(&("log", "kill", "refused to open")).copied().unwrap_or(0);
+    assert!(in_log > 0 || flips < FLIPS, "no flip in the log was found out: {tally:?}");
+    let sizes = [&images.closed, &images.killed]
+        .map(|image| [&image.store, &image.mark, &image.logs[0], &image.logs[1]].map(Vec::len));
     eprintln!("flips: {sizes:?} bytes, {:.1?}", started.elapsed());
     for ((file, state, verdict), count) in &tally {
         eprintln!("flips: {file:>10}, {state:>10}: {count:>6} {verdict}");
@@ -134,7 +143,8 @@ enum Detected {
 async fn judge(image: &Image, asked: &[Asked]) -> Result<Contents, Detected> {
     let disk = Disk::of(image);
     let opened = disk.open();
-    let touched = disk.store.0.lock().as_slice() != image.store;
+    let now = disk.image();
+    let touched = now.store != image.store || now.logs != image.logs;
     let store = Arc::new(opened.map_err(|error| Detected::AtOpen { error, touched })?);
     let mut contents = read(&store, asked).map_err(Detected::AtReading)?;
     let engine = Engine::start(store, Clock::manual(NOW), &settings())
@@ -176,6 +186,7 @@ fn read(store: &EmbeddedStore, asked: &[Asked]) -> Result<Contents, String> {
 struct Image {
     store: Vec<u8>,
     mark: Vec<u8>,
+    logs: [Vec<u8>; 2],
 }
 
 /// One store with several inventories, snapshots and ids that callers chose, in two states.
@@ -274,25 +285,30 @@ fn keyed(number: u64, action: Action) -> Command {
     Command { by: Actor(1), idempotency, action }
 }
 
-/// Two files in memory.
+/// Files in memory.
 #[derive(Debug, Clone, Default)]
 struct Disk {
     store: MemoryFile,
     mark: MemoryFile,
+    logs: [MemoryFile; 2],
 }
 
 impl Disk {
     fn of(image: &Image) -> Disk {
         let file = |bytes: &Vec<u8>| MemoryFile(Arc::new(Mutex::new(bytes.clone())));
-        Disk { store: file(&image.store), mark: file(&image.mark) }
+        Disk { store: file(&image.store), mark: file(&image.mark), logs: image.logs.each_ref().map(file) }
     }
 
     fn image(&self) -> Image {
-        Image { store: self.store.0.lock().clone(), mark: self.mark.0.lock().clone() }
+        let bytes = |file: &MemoryFile| file.0.lock().clone();
+        Image { store: bytes(&self.store), mark: bytes(&self.mark), logs: self.logs.each_ref().map(bytes) }
     }
 
     fn open(&self) -> Result<EmbeddedStore, String> {
-        let files = Files { store: Box::new(self.store.clone()), mark: Box::new(self.mark.clone()) };
+        let file = |file: &MemoryFile| -> Box<dyn StorageBackend> { Box::new(file.clone()) };
+        let logs = self.logs.each_ref().map(file);
+        let files =
+            Files { store: file(&self.store), mark: file(&self.mark), logs, log_bytes_max: LOG_BYTES_MAX };
         EmbeddedStore::open_files(files).map_err(|error| error.to_string())
     }
 }

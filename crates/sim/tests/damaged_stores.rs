@@ -15,6 +15,9 @@ use boxoffice_sim::disk::Damage;
 use boxoffice_sim::random::Random;
 use boxoffice_sim::simulator::{Recording, record};
 
+/// Little, so that the store has most of it.
+const LOG_BYTES_MAX: u64 = 32 * 1024;
+
 fn recording() -> Recording {
     let settings = Settings {
         commands: 80,
@@ -24,6 +27,7 @@ fn recording() -> Recording {
         retention: Retention::All,
         snapshot_journal_bytes_min: 1_000_000,
         seal_ahead_commands_min: 4,
+        log_bytes_max: LOG_BYTES_MAX,
         hurry: 1,
         faults: false,
         bit_flip: false,
@@ -76,7 +80,7 @@ impl Store for Tampered {
 fn whole_records_in_the_wrong_place_are_refused() {
     let moments = recording().moments;
     let disk = moments.last().expect("some").crash(Damage::Kept, Random::new(1));
-    let store = EmbeddedStore::open_files(disk.files()).expect("it is sound");
+    let store = EmbeddedStore::open_files(disk.files(LOG_BYTES_MAX)).expect("it is sound");
     let heads = store.heads().expect("it is sound");
     let head = heads.iter().max_by_key(|head| head.sequence).expect("some");
     let stored = store.load(head.inventory).expect("it is sound").expect("it exists");
@@ -111,8 +115,8 @@ fn a_store_that_lost_acknowledged_commits_is_refused() {
     let moments = recording().moments;
     let (earlier, now) = (&moments[moments.len() / 2], moments.last().expect("some"));
     let sound = now.crash(Damage::Kept, Random::new(1));
-    EmbeddedStore::open_files(sound.files()).expect("it is sound");
+    EmbeddedStore::open_files(sound.files(LOG_BYTES_MAX)).expect("it is sound");
     let put_back = now.with_store_of(earlier).crash(Damage::Kept, Random::new(1));
-    let Err(refused) = EmbeddedStore::open_files(put_back.files()) else { panic!("it opened") };
+    let Err(refused) = EmbeddedStore::open_files(put_back.files(LOG_BYTES_MAX)) else { panic!("it opened") };
     assert!(refused.to_string().contains("commits were acknowledged"), "{refused}");
 }

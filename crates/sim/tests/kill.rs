@@ -77,7 +77,7 @@ fn the_audit_notices_what_is_missing_unasked_or_answered_otherwise() {
     assert!(live("1"));
     let early_store = directory.path().join("early");
     std::fs::create_dir(&early_store).unwrap();
-    for name in ["store.redb", "mark"] {
+    for name in ["store.redb", "mark", "log-0", "log-1"] {
         std::fs::copy(place.store.join(name), early_store.join(name)).unwrap();
     }
     let early_log = std::fs::read_to_string(&place.log).unwrap();

@@ -74,7 +74,7 @@ fn seat(answer: &Answer) -> Option<u16> {
 #[test]
 fn what_is_fenced_is_decided_again_and_nothing_is_sold_twice() {
     let disk = Disk::new(Random::new(1));
-    let embedded = EmbeddedStore::open_files(disk.files()).expect("a new store");
+    let embedded = EmbeddedStore::open_files(disk.files(16 * 1024)).expect("a new store");
     assert_two_writers_sell_each_seat_once(Arc::new(MemoryStore::default()));
     assert_two_writers_sell_each_seat_once(Arc::new(embedded));
 }

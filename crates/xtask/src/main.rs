@@ -27,7 +27,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   schemathesis                          requests made up from the API's document, against a server of its own
   web [NAME]                            the web pages in a real browser; only tests with NAME in their file's name
   sim [--seed N] [--runs K]             simulated runs with crashes from seed N on, each audited
-  planted-bugs [--list] [--only NAME]   puts known bugs into core and engine, one by one: the tests must notice each
+  planted-bugs [--list] [--only NAME]   puts known bugs into the code, one by one: the tests must notice each;
+                                        NAME is one of them, or `core`, `engine` or `cluster`
 ";
 
 fn main() -> ExitCode {

@@ -1,99 +1,104 @@
-//! The embedded store: redb as a container for our records.
+//! The embedded store: redb as a container for our records, and a log in front of it.
 //!
-//! Tables: `journal (inventory, sequence) -> record`, `heads inventory -> head`, `manifests inventory -> manifest`,
+//! A commit is durable when it is in the log (`log.rs`); until it is moved into redb it is in memory as well (`waiting.rs`), and
+//! whoever reads sees both as one. Whoever opens a store moves what is in the log first.
+//!
+//! Tables (`tables.rs`): `journal (inventory, sequence) -> record`, `heads inventory -> head`, `manifests inventory -> manifest`,
 //! `snapshots (inventory, sequence, piece) -> bytes`, `booking_ids id -> inventory`, `documents name -> sealed bytes`, and one
-//! sealed [`Meta`] with the format and the number of inventories. Beside it lies the high-water mark (`mark.rs`).
+//! sealed [`Meta`] with the format and the number of inventories, and the key of the log. Beside it lies the high-water mark (`mark.rs`). Every
+//! durable commit of redb writes down which pages are free, so that a store opens as fast after a kill as after a clean stop.
 //!
 //! What is trusted: nothing that redb says about what is there. Each record has its own checksum and its place in a
 //! chain; the number of inventories and of commits is kept twice; stores up to [`CHECKED_AT_OPEN_BYTES_MAX`] have all
-//! their pages checked when they are opened, larger ones when they were not closed properly. Until then nothing is written
+//! their pages checked when they are opened. Until then nothing is written
 //! (`proving.rs`): a store that is refused is left byte for byte as it was.
 //!
-//! What that leaves open: in a store above [`CHECKED_AT_OPEN_BYTES_MAX`] that was closed properly, pages are not checked.
+//! What that leaves open: in a store above [`CHECKED_AT_OPEN_BYTES_MAX`] pages are not checked.
 //! Heads, records, manifests, snapshots and the meta record are found out when they are read, damaged or missing, by their
 //! own checksums, numbers and chain; documents by their checksum, if they are damaged and not missing. The entries of `booking_ids` have none: a flipped bit there may hide an id that a caller
-//! chose, so that its booking is found by its inventory only, and the id can be chosen once more in another one.
+//! chose, so that its booking is found by its inventory only, and the id can be chosen once more in another one. And redb's own list of
+//! free pages is believed: a flipped bit there may let it write over a page that is in use, which is found out when that is read.
 
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use boxoffice_core::ids::BookingId;
 use parking_lot::{Mutex, RwLock};
-use redb::backends::FileBackend;
+use redb::backends::{FileBackend, InMemoryBackend};
 use redb::{
     Database, Durability, ReadTransaction, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition,
     WriteTransaction,
 };
-use serde::{Deserialize, Serialize};
+use serde::de::DeserializeOwned;
 
+use super::log::{self, Entry, Frame, Key, Log, LogError};
 use super::mark::Mark;
 use super::proving::ProvingFile;
+use super::tables::{
+    BOOKING_IDS, DOCUMENTS, HEADS, JOURNAL, KeptHead, LOG_KEY, MANIFESTS, META, Meta, ReadError, SNAPSHOTS,
+    damaged, put, read_head, read_records, read_snapshot,
+};
+use super::waiting::{Gathered, Waiting};
 use super::{BatchWrite, CommitError, Document, Store, StoreError, Stored};
 use crate::ids::InventoryNumber;
-use crate::limits::SNAPSHOT_CHUNK_BYTES;
+use crate::limits::{LOG_FILE_BYTES_MAX, SNAPSHOT_CHUNK_BYTES};
 use crate::record::{self, Hash, Head, Manifest, RecordError};
 
-const JOURNAL: TableDefinition<(u32, u64), &[u8]> = TableDefinition::new("journal");
-const HEADS: TableDefinition<u32, &[u8]> = TableDefinition::new("heads");
-const MANIFESTS: TableDefinition<u32, &[u8]> = TableDefinition::new("manifests");
-const SNAPSHOTS: TableDefinition<(u32, u64, u32), &[u8]> = TableDefinition::new("snapshots");
-const BOOKING_IDS: TableDefinition<u128, u32> = TableDefinition::new("booking_ids");
-const DOCUMENTS: TableDefinition<&str, &[u8]> = TableDefinition::new("documents");
-const META: TableDefinition<(), &[u8]> = TableDefinition::new("meta");
-
-/// The version of the tables above.
-const FORMAT_VERSION: u32 = 1;
-/// Checking every page of a larger store would keep its users waiting for more than seconds.
-const CHECKED_AT_OPEN_BYTES_MAX: u64 = 2 * 1024 * 1024 * 1024;
+/// The version of the tables and of the log.
+const FORMAT_VERSION: u32 = 2;
+/// It had no log. It is given one when it is opened.
+const FORMAT_WITHOUT_LOG: u32 = 1;
+/// Checking every page of a larger store would keep its users waiting for more than a second.
+const CHECKED_AT_OPEN_BYTES_MAX: u64 = 512 * 1024 * 1024;
 /// Pages that redb may keep in memory. Journals are written once and read when an inventory is loaded.
 const CACHE_BYTES: usize = 64 * 1024 * 1024;
 
 const STORE_FILE: &str = "store.redb";
 const MARK_FILE: &str = "mark";
+const LOG_FILES: [&str; 2] = ["log-0", "log-1"];
 
 /// The truth on one machine's disk.
 pub struct EmbeddedStore {
     /// `None` after it was closed.
     database: RwLock<Option<Database>>,
     mark: Mark,
-    progress: Mutex<Progress>,
+    /// Locked by whoever commits.
+    log: Mutex<Log>,
+    /// Never locked while something is written.
+    waiting: RwLock<Waiting>,
+    /// Locked by whoever moves what waits into redb.
+    moving: Mutex<()>,
+    /// The first error. After it nothing more is written than what was under way.
+    failed: OnceLock<CommitError>,
 }
 
-/// The two files of a store, whatever they are: on a disk, or on a simulated one.
+/// The files of a store, whatever they are: on a disk, or on a simulated one.
 #[derive(Debug)]
 pub struct Files {
     /// redb's.
     pub store: Box<dyn StorageBackend>,
     /// The high-water mark's.
     pub mark: Box<dyn StorageBackend>,
+    /// The log's.
+    pub logs: [Box<dyn StorageBackend>; 2],
+    /// So much is gathered in one of the log's files before it is moved. What is larger goes to redb at once.
+    pub log_bytes_max: u64,
 }
 
-/// What the store knows about itself, in one sealed record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Meta {
-    format: u32,
-    /// Inventories so far.
-    inventories: u64,
+impl Files {
+    /// Of a new store that is gone with the process.
+    pub fn in_memory() -> Files {
+        let file = || Box::new(InMemoryBackend::new());
+        Files { store: file(), mark: file(), logs: [file(), file()], log_bytes_max: LOG_FILE_BYTES_MAX }
+    }
 }
 
-/// A head, and the number of the commit that wrote it: the highest of all is the number of the last commit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct KeptHead {
-    commit: u64,
-    head: Head,
-}
-
-/// How far the store is.
-#[derive(Debug, Clone, Copy)]
-struct Progress {
-    commits: u64,
-    inventories: u64,
-}
-
-/// Why a store cannot be opened. Nothing was changed, except that a torn slot of the mark was made whole.
+/// Why a store cannot be opened. Nothing in its files was changed, except that a torn slot of the mark was made whole, or that what was
+/// found sound could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// Another process has it open.
@@ -125,10 +130,15 @@ impl EmbeddedStore {
     ///
     /// Creation is atomic: the files are made in a directory beside it, synced, and moved into place.
     pub fn open(directory: &Path) -> Result<EmbeddedStore, OpenError> {
+        EmbeddedStore::open_gathering(directory, LOG_FILE_BYTES_MAX)
+    }
+
+    /// The same with a log that gathers so much in each of its files.
+    pub fn open_gathering(directory: &Path, log_bytes_max: u64) -> Result<EmbeddedStore, OpenError> {
         if !EmbeddedStore::is_in(directory) {
             create_files(directory).map_err(io_at(directory))?;
         }
-        named(directory, EmbeddedStore::open_files(files_in(directory)?))
+        named(directory, EmbeddedStore::open_files(Files { log_bytes_max, ..files_in(directory)? }))
     }
 
     /// Opens a store that is damaged, to see what is wrong with it: its pages are not checked, and nothing is written.
@@ -148,13 +158,9 @@ impl EmbeddedStore {
 
     /// As [`EmbeddedStore::open_files`], except that redb may panic on pages that it has not checked yet.
     fn open_trusting(files: Files, care: Care) -> Result<EmbeddedStore, OpenError> {
-        let io_error = |error| OpenError::Io { path: MARK_FILE.into(), error };
-        let store_bytes = files.store.len().map_err(io_error)?;
-        let mark = Mark::open(files.mark).map_err(|error| match error.kind() {
-            io::ErrorKind::InvalidData => OpenError::Damaged(error.to_string()),
-            _ => io_error(error),
-        })?;
-        let file = ProvingFile::new(files.store).map_err(io_error)?;
+        let io_of = |name: &'static str| move |error| OpenError::Io { path: name.into(), error };
+        let store_bytes = files.store.len().map_err(io_of(STORE_FILE))?;
+        let file = ProvingFile::new(files.store).map_err(io_of(STORE_FILE))?;
         let repaired = Arc::new(AtomicBool::new(false));
         let mut builder = redb::Builder::new();
         builder.set_cache_size(CACHE_BYTES).set_repair_callback({
@@ -171,83 +177,106 @@ impl EmbeddedStore {
         if care == Care::Use && store_bytes > 0 && !checked {
             database.check_integrity().map_err(refused_by_redb)?;
         }
-        let store = EmbeddedStore {
-            progress: Mutex::new(Progress { commits: 0, inventories: 0 }),
-            mark,
-            database: RwLock::new(Some(database)),
-        };
-        let marked = store.mark.count();
-        match store.read_meta()? {
-            None if marked == 0 && care == Care::Use => {
-                store.initialize().map_err(|error| OpenError::Damaged(error.to_string()))?;
-            }
-            None => {
-                let message = format!("{marked} commits were acknowledged, and it is empty");
+        // Nobody else has the store open from here on.
+        let mark = Mark::open(files.mark).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => OpenError::Damaged(error.to_string()),
+            _ => io_of(MARK_FILE)(error),
+        })?;
+        let marked = mark.count();
+        let meta = read_sealed::<Meta>(&database, META)?;
+        let log_key = read_sealed::<Key>(&database, LOG_KEY)?;
+        let mut log_is_there = true;
+        for (log, name) in files.logs.iter().zip(LOG_FILES) {
+            log_is_there &= log.len().map_err(io_of(name))? > 0;
+        }
+        let has_log = match &meta {
+            Some(Meta { format: FORMAT_VERSION, .. }) => true,
+            Some(Meta { format: FORMAT_WITHOUT_LOG, .. }) => false,
+            Some(Meta { format, .. }) => return Err(OpenError::UnknownFormat { found: *format }),
+            None if marked > 0 || log_is_there || care == Care::Look => {
+                let message = format!("it is empty; at least {marked} commits were acknowledged");
                 return Err(OpenError::Damaged(message));
             }
-            Some(Meta { inventories, .. }) => {
-                store.progress.lock().inventories = inventories;
-                let heads = store.kept_heads().map_err(|error| OpenError::Damaged(error.to_string()))?;
-                let commits = heads.iter().map(|kept| kept.commit).max().unwrap_or(0);
-                if commits < marked {
-                    let message = format!("{marked} commits were acknowledged, and it has {commits}");
-                    return Err(OpenError::Damaged(message));
-                }
-                store.progress.lock().commits = commits;
+            None => false,
+        };
+        let key = match log_key {
+            Some(key) if has_log && log_is_there => key,
+            _ if has_log => return Err(OpenError::Damaged("its log is missing".to_owned())),
+            _ => rand::random(),
+        };
+        let store = EmbeddedStore {
+            mark,
+            log: Mutex::new(Log::new(files.logs, files.log_bytes_max, key)),
+            waiting: RwLock::default(),
+            moving: Mutex::default(),
+            failed: OnceLock::new(),
+            database: RwLock::new(Some(database)),
+        };
+        if meta.is_some() {
+            store.read_log(&key)?;
+            let commits = store.waiting.read().commits;
+            if commits < marked {
+                let message = format!("{marked} commits were acknowledged, and it has {commits}");
+                return Err(OpenError::Damaged(message));
             }
         }
         match care {
-            Care::Use => file.proved().map_err(|error| OpenError::Io { path: STORE_FILE.into(), error })?,
+            Care::Use => file.proved().map_err(io_of(STORE_FILE))?,
             // What is not proved is not written.
-            Care::Look => {}
+            Care::Look => return Ok(store),
         }
+        let written = if has_log { store.move_all() } else { store.initialize(meta, &key) };
+        written.map_err(|error| {
+            let kind = match &error {
+                CommitError::Full(_) => io::ErrorKind::StorageFull,
+                CommitError::Failed(_) | CommitError::Unavailable(_) => io::ErrorKind::Other,
+            };
+            io_of(STORE_FILE)(io::Error::new(kind, error))
+        })?;
         Ok(store)
+    }
+
+    /// Counts what redb has, and takes what only the log has into memory.
+    fn read_log(&self, key: &Key) -> Result<(), OpenError> {
+        let damaged = |error: StoreError| OpenError::Damaged(error.to_string());
+        let stored = self.kept_heads().map_err(damaged)?.iter().map(|kept| kept.commit).max().unwrap_or(0);
+        let frames = log::read(self.log.lock().files(), key, stored).map_err(|error| match error {
+            LogError::Io(error) => OpenError::Io { path: LOG_FILES[0].into(), error },
+            LogError::Damaged(message) => OpenError::Damaged(message),
+        })?;
+        let mut waiting = self.waiting.write();
+        waiting.commits = stored;
+        frames.into_iter().for_each(|frame| waiting.add(frame));
+        Ok(())
     }
 
     /// All heads, in order of number, none of them missing.
     fn kept_heads(&self) -> Result<Vec<KeptHead>, StoreError> {
-        let expected = self.progress.lock().inventories;
-        self.read(|transaction| {
-            let mut heads = Vec::new();
+        self.read(Waiting::heads, |transaction, waiting| {
+            let metas = transaction.open_table(META)?;
+            let meta = metas.get(())?.map(|bytes| record::unseal::<Meta>(bytes.value()));
+            let meta = meta.transpose().map_err(|error| damaged("the meta record".to_owned(), error))?;
+            let expected = meta.map_or(0, |meta| meta.inventories);
+            let mut heads = BTreeMap::new();
             for entry in transaction.open_table(HEADS)?.iter()? {
                 let (number, bytes) = entry?;
-                heads.push(read_head(number.value(), bytes.value())?);
+                heads.insert(InventoryNumber(number.value()), read_head(number.value(), bytes.value())?);
             }
             if heads.len() as u64 != expected {
                 let message = format!("{expected} inventories were created, and {} are there", heads.len());
                 return Err(ReadError::Ours(StoreError::Inconsistent(message)));
             }
-            Ok(heads)
+            let waiting = waiting.into_iter();
+            heads.extend(waiting.map(|(number, (commit, head))| (number, KeptHead { commit, head })));
+            Ok(heads.into_values().collect())
         })
     }
 
-    fn read_meta(&self) -> Result<Option<Meta>, OpenError> {
-        let damaged = |error: &dyn std::fmt::Display| OpenError::Damaged(error.to_string());
-        let database = self.database.read();
-        let transaction =
-            database.as_ref().expect("just opened").begin_read().map_err(|error| damaged(&error))?;
-        let table = match transaction.open_table(META) {
-            Ok(table) => table,
-            Err(redb::TableError::TableDoesNotExist(_)) => return Ok(None),
-            Err(error) => return Err(damaged(&error)),
-        };
-        let Some(bytes) = table.get(()).map_err(|error| damaged(&error))? else { return Ok(None) };
-        let meta: Meta = match record::unseal(bytes.value()) {
-            Ok(meta) => meta,
-            Err(RecordError::UnknownFormat(format)) => {
-                return Err(OpenError::UnknownFormat { found: format.into() });
-            }
-            Err(error) => return Err(damaged(&error)),
-        };
-        if meta.format != FORMAT_VERSION {
-            return Err(OpenError::UnknownFormat { found: meta.format });
-        }
-        Ok(Some(meta))
-    }
-
-    /// Makes the tables, so that a missing one is never taken for an empty one.
-    fn initialize(&self) -> Result<(), CommitError> {
-        let meta = Meta { format: FORMAT_VERSION, inventories: 0 };
+    /// Makes the tables, so that a missing one is never taken for an empty one, and the log.
+    fn initialize(&self, meta: Option<Meta>, key: &Key) -> Result<(), CommitError> {
+        // A store that says that it has a log is never seen without its files.
+        self.log.lock().create().map_err(|error| failed_write("the log", &error))?;
+        let inventories = meta.map_or(0, |meta| meta.inventories);
         self.write(Durability::Immediate, |transaction| {
             transaction.open_table(JOURNAL)?;
             transaction.open_table(HEADS)?;
@@ -255,9 +284,110 @@ impl EmbeddedStore {
             transaction.open_table(SNAPSHOTS)?;
             transaction.open_table(BOOKING_IDS)?;
             transaction.open_table(DOCUMENTS)?;
+            transaction.open_table(LOG_KEY)?.insert((), record::seal(key).as_slice())?;
+            let meta = Meta { format: FORMAT_VERSION, inventories };
             transaction.open_table(META)?.insert((), record::seal(&meta).as_slice())?;
             Ok(())
         })
+    }
+
+    /// Where the inventories of batches stand; zeros if they do not exist.
+    fn standings(&self, batches: &[&BatchWrite]) -> Result<HashMap<InventoryNumber, Hash>, CommitError> {
+        let mut standings = HashMap::with_capacity(batches.len());
+        let waiting = self.waiting.read();
+        let mut elsewhere = Vec::new();
+        for number in batches.iter().map(|batch| batch.head.inventory) {
+            match waiting.head(number) {
+                Some((_, head)) => drop(standings.insert(number, head.hash)),
+                None => elsewhere.push(number),
+            }
+        }
+        drop(waiting);
+        if elsewhere.is_empty() {
+            return Ok(standings);
+        }
+        // Whoever commits is alone: a head that does not wait does not begin to.
+        let nothing = |_: &Waiting| ();
+        let read = self.read(nothing, |transaction, ()| {
+            let heads = transaction.open_table(HEADS)?;
+            for number in elsewhere {
+                let hash = match heads.get(number.0)? {
+                    Some(bytes) => read_head(number.0, bytes.value())?.head.hash,
+                    None => Hash::default(),
+                };
+                standings.insert(number, hash);
+            }
+            Ok(standings)
+        });
+        read.map_err(CommitError::from)
+    }
+
+    /// As [`Store::commit`], by whoever has the log.
+    fn commit_to(&self, log: &mut Log, batches: &[&BatchWrite]) -> Result<Vec<InventoryNumber>, CommitError> {
+        let mut standings = self.standings(batches)?;
+        let mut entries: Vec<Entry> = Vec::with_capacity(batches.len());
+        let mut fenced = Vec::new();
+        for batch in batches {
+            let number = batch.head.inventory;
+            if standings[&number] != batch.previous || fenced.contains(&number) {
+                fenced.push(number);
+            } else {
+                standings.insert(number, batch.head.hash);
+                entries.push(Entry::of(batch));
+            }
+        }
+        // A commit in which everything was fenced left no trace, and has no number.
+        if entries.is_empty() {
+            return Ok(fenced);
+        }
+        let commit = self.waiting.read().commits + 1;
+        let is_for_log = log.prepare(commit, &entries);
+        let frame = Frame { commit, entries };
+        if is_for_log {
+            if !log.has_room() {
+                self.move_waiting()?;
+                self.waiting.write().turn();
+                log.turn();
+            }
+            log.append().map_err(|error| failed_write("the log", &error))?;
+            self.waiting.write().add(frame);
+        } else {
+            self.move_all()?;
+            let mut gathered = Gathered::default();
+            gathered.add(frame);
+            self.write(Durability::Immediate, |transaction| put(transaction, &gathered))?;
+            self.waiting.write().commits = commit;
+        }
+        // Before anybody is told: from here on a store that lost this commit is found out.
+        self.mark.raise(commit).map_err(|error| failed_write("the high-water mark", &error))?;
+        Ok(fenced)
+    }
+
+    /// Writes, unless something failed before: then the first error is the answer to everything.
+    fn unless_failed<R>(&self, write: impl FnOnce() -> Result<R, CommitError>) -> Result<R, CommitError> {
+        match self.failed.get() {
+            Some(first) => Err(first.clone()),
+            None => write().map_err(|error| self.failed.get_or_init(|| error).clone()),
+        }
+    }
+
+    /// Moves what is not being filled into redb; says whether there was anything.
+    fn move_waiting(&self) -> Result<bool, CommitError> {
+        let _alone = self.moving.lock();
+        let Some(gathered) = self.waiting.read().moving().cloned() else { return Ok(false) };
+        self.write(Durability::Immediate, |transaction| put(transaction, &gathered))?;
+        self.waiting.write().moved();
+        // Not that anybody waits for it: after a power cut it is no older than this.
+        self.unless_failed(|| self.mark.sync().map_err(|error| failed_write("the high-water mark", &error)))?;
+        Ok(true)
+    }
+
+    /// Moves everything into redb. Nobody else may commit meanwhile.
+    fn move_all(&self) -> Result<(), CommitError> {
+        self.move_waiting()?;
+        self.waiting.write().turn();
+        self.move_waiting()?;
+        Ok(())
     }
 
     fn write<R>(
@@ -270,22 +400,35 @@ impl EmbeddedStore {
         let attempt = || {
             let mut transaction = database.begin_write()?;
             transaction.set_durability(durability)?;
+            // Otherwise all pages would have to be read after a crash.
+            transaction.set_quick_repair(true);
             let result = change(&transaction)?;
             transaction.commit()?;
             Ok(result)
         };
-        let result = catch_panic(attempt).map_err(CommitError::Failed)?;
-        result.map_err(|error: redb::Error| match error {
-            redb::Error::Io(error) if is_full(&error) => CommitError::Full(error.to_string()),
-            other => CommitError::Failed(other.to_string()),
+        self.unless_failed(|| {
+            let result = catch_panic(attempt).map_err(CommitError::Failed)?;
+            result.map_err(|error: redb::Error| match error {
+                redb::Error::Io(error) if is_full(&error) => CommitError::Full(error.to_string()),
+                other => CommitError::Failed(other.to_string()),
+            })
         })
     }
 
-    fn read<R>(&self, look: impl FnOnce(&ReadTransaction) -> Result<R, ReadError>) -> Result<R, StoreError> {
+    /// Looks at what redb has and at what waits, both as of one moment.
+    fn read<W, R>(
+        &self,
+        note: impl FnOnce(&Waiting) -> W,
+        look: impl FnOnce(&ReadTransaction, W) -> Result<R, ReadError>,
+    ) -> Result<R, StoreError> {
         let database = self.database.read();
         let database = database.as_ref().ok_or_else(|| StoreError::Failed("it was closed".to_owned()))?;
+        let waiting = self.waiting.read();
+        // While this is locked nothing ceases to wait: what is not there is in redb.
         let transaction = database.begin_read().map_err(|error| StoreError::Failed(error.to_string()))?;
-        let result = catch_panic(|| look(&transaction))
+        let noted = note(&waiting);
+        drop(waiting);
+        let result = catch_panic(|| look(&transaction, noted))
             .map_err(|panic| StoreError::Inconsistent(format!("its pages do not fit together: {panic}")))?;
         result.map_err(|error| match error {
             ReadError::Below(error) => StoreError::Failed(error.to_string()),
@@ -300,68 +443,32 @@ impl Store for EmbeddedStore {
     }
 
     fn commit(&self, batches: &[&BatchWrite]) -> Result<Vec<InventoryNumber>, CommitError> {
-        let mut progress = self.progress.lock();
-        let commit = progress.commits + 1;
-        let (fenced, created) = self.write(Durability::Immediate, |transaction| {
-            let mut journal = transaction.open_table(JOURNAL)?;
-            let mut heads = transaction.open_table(HEADS)?;
-            let mut fenced = Vec::new();
-            let mut created = 0;
-            for batch in batches {
-                let number = batch.head.inventory;
-                let standing = match heads.get(number.0)? {
-                    Some(bytes) => {
-                        record::unseal::<KeptHead>(bytes.value())
-                            .map_err(|error| redb::Error::Corrupted(error.to_string()))?
-                            .head
-                            .hash
-                    }
-                    None => Hash::default(),
-                };
-                if standing != batch.previous || fenced.contains(&number) {
-                    fenced.push(number);
-                    continue;
-                }
-                created += u64::from(standing == Hash::default());
-                journal.insert((number.0, batch.head.sequence), batch.record.as_slice())?;
-                let kept = KeptHead { commit, head: batch.head.clone() };
-                heads.insert(number.0, record::seal(&kept).as_slice())?;
-                if !batch.chosen_ids.is_empty() {
-                    let mut booking_ids = transaction.open_table(BOOKING_IDS)?;
-                    for id in &batch.chosen_ids {
-                        booking_ids.insert(u128::from_be_bytes(id.to_bytes()), number.0)?;
-                    }
-                }
-            }
-            if created > 0 {
-                let inventories = progress.inventories + created;
-                let meta = Meta { format: FORMAT_VERSION, inventories };
-                transaction.open_table(META)?.insert((), record::seal(&meta).as_slice())?;
-            }
-            Ok((fenced, created))
-        })?;
-        // A commit in which everything was fenced left no trace, and has no number.
-        if fenced.len() < batches.len() {
-            progress.commits = commit;
-            progress.inventories += created;
-            // Before anybody is told: from here on a store that lost this commit is found out.
-            self.mark.raise(commit).map_err(|error| failed_mark(&error))?;
-        }
-        Ok(fenced)
+        let mut log = self.log.lock();
+        self.unless_failed(|| self.commit_to(&mut log, batches))
+    }
+
+    fn has_chores(&self) -> bool {
+        self.waiting.read().moving().is_some()
+    }
+
+    fn do_chores(&self) -> Result<bool, CommitError> {
+        self.move_waiting()
     }
 
     fn load(&self, inventory: InventoryNumber) -> Result<Option<Stored>, StoreError> {
-        self.read(|transaction| {
-            let heads = transaction.open_table(HEADS)?;
-            let Some(head) = heads.get(inventory.0)? else { return Ok(None) };
-            let head = read_head(inventory.0, head.value())?.head;
+        let noted = |waiting: &Waiting| (waiting.head(inventory).cloned(), waiting.records(inventory));
+        self.read(noted, |transaction, (head, waiting)| {
+            let head = match head {
+                Some((_, head)) => head,
+                None => {
+                    let heads = transaction.open_table(HEADS)?;
+                    let Some(head) = heads.get(inventory.0)? else { return Ok(None) };
+                    read_head(inventory.0, head.value())?.head
+                }
+            };
             let snapshot = read_snapshot(transaction, inventory)?;
             let after = snapshot.as_ref().map_or(0, |(manifest, _)| manifest.sequence);
-            let journal = transaction.open_table(JOURNAL)?;
-            let mut records = Vec::new();
-            for entry in journal.range((inventory.0, after + 1)..=(inventory.0, u64::MAX))? {
-                records.push(entry?.1.value().to_vec());
-            }
+            let records = read_records(transaction, waiting, inventory, after, usize::MAX)?;
             Ok(Some(Stored { head, snapshot, records }))
         })
     }
@@ -372,27 +479,18 @@ impl Store for EmbeddedStore {
         after: u64,
         bytes: usize,
     ) -> Result<Vec<Vec<u8>>, StoreError> {
-        self.read(|transaction| {
-            let journal = transaction.open_table(JOURNAL)?;
-            let mut records = Vec::new();
-            let mut taken = 0;
-            for entry in journal.range((inventory.0, after + 1)..=(inventory.0, u64::MAX))? {
-                let record = entry?.1.value().to_vec();
-                taken += record.len();
-                records.push(record);
-                if taken >= bytes {
-                    break;
-                }
-            }
-            Ok(records)
-        })
+        let noted = |waiting: &Waiting| waiting.records(inventory);
+        self.read(noted, |transaction, waiting| read_records(transaction, waiting, inventory, after, bytes))
     }
 
     fn find_booking(&self, booking: BookingId) -> Result<Option<InventoryNumber>, StoreError> {
-        self.read(|transaction| {
+        let id = u128::from_be_bytes(booking.to_bytes());
+        let noted = |waiting: &Waiting| waiting.find_booking(id);
+        self.read(noted, |transaction, waiting| {
             let booking_ids = transaction.open_table(BOOKING_IDS)?;
-            let found = booking_ids.get(u128::from_be_bytes(booking.to_bytes()))?;
-            Ok(found.map(|number| InventoryNumber(number.value())))
+            let found =
+                || Ok::<_, ReadError>(booking_ids.get(id)?.map(|number| InventoryNumber(number.value())));
+            waiting.map_or_else(found, |number| Ok(Some(number)))
         })
     }
 
@@ -431,19 +529,22 @@ impl Store for EmbeddedStore {
     }
 
     fn documents(&self, prefix: &str) -> Result<Vec<Document>, StoreError> {
-        self.read(|transaction| {
-            let mut found = Vec::new();
-            for entry in transaction.open_table(DOCUMENTS)?.range(prefix..)? {
-                let (name, bytes) = entry?;
-                if !name.value().starts_with(prefix) {
-                    break;
+        self.read(
+            |_| (),
+            |transaction, ()| {
+                let mut found = Vec::new();
+                for entry in transaction.open_table(DOCUMENTS)?.range(prefix..)? {
+                    let (name, bytes) = entry?;
+                    if !name.value().starts_with(prefix) {
+                        break;
+                    }
+                    let contents = record::unseal(bytes.value())
+                        .map_err(|error| damaged(format!("the document {:?}", name.value()), error))?;
+                    found.push((name.value().to_owned(), contents));
                 }
-                let contents = record::unseal(bytes.value())
-                    .map_err(|error| damaged(format!("the document {:?}", name.value()), error))?;
-                found.push((name.value().to_owned(), contents));
-            }
-            Ok(found)
-        })
+                Ok(found)
+            },
+        )
     }
 
     fn write_documents(&self, documents: &[(String, Option<Vec<u8>>)]) -> Result<(), CommitError> {
@@ -464,7 +565,12 @@ impl Store for EmbeddedStore {
     }
 
     fn close(&self) -> Result<(), StoreError> {
+        let log = self.log.lock();
+        if self.failed.get().is_none() && self.database.read().is_some() {
+            self.move_all().map_err(|error| StoreError::Failed(error.to_string()))?;
+        }
         drop(self.database.write().take());
+        log.close().map_err(|error| StoreError::Failed(error.to_string()))?;
         self.mark.close().map_err(|error| StoreError::Failed(error.to_string()))
     }
 }
@@ -484,16 +590,28 @@ fn io_at(path: &Path) -> impl Fn(io::Error) -> OpenError {
 }
 
 fn files_in(directory: &Path) -> Result<Files, OpenError> {
-    let open = |name: &str| {
+    // A store of an earlier format has no log; one that should have it does not take an empty one for it.
+    if LOG_FILES.iter().any(|name| !directory.join(name).exists()) {
+        for path in LOG_FILES.map(|name| directory.join(name)) {
+            let mut options = std::fs::OpenOptions::new();
+            options.append(true).create(true).open(&path).map_err(io_at(&path))?;
+        }
+        std::fs::File::open(directory)
+            .and_then(|directory| directory.sync_all())
+            .map_err(io_at(directory))?;
+    }
+    let open = |name: &str| -> Result<Box<dyn StorageBackend>, OpenError> {
         let path = directory.join(name);
         let file = std::fs::OpenOptions::new().read(true).write(true).open(&path).map_err(io_at(&path))?;
-        match FileBackend::new(file) {
-            Ok(backend) => Ok(Box::new(backend) as Box<dyn StorageBackend>),
-            Err(redb::DatabaseError::DatabaseAlreadyOpen) => Err(OpenError::InUse(directory.to_owned())),
-            Err(error) => Err(OpenError::Damaged(error.to_string())),
-        }
+        let backend = FileBackend::new(file).map_err(|error| io_at(&path)(io::Error::other(error)))?;
+        Ok(Box::new(backend))
     };
-    Ok(Files { store: open(STORE_FILE)?, mark: open(MARK_FILE)? })
+    Ok(Files {
+        store: open(STORE_FILE)?,
+        mark: open(MARK_FILE)?,
+        logs: [open(LOG_FILES[0])?, open(LOG_FILES[1])?],
+        log_bytes_max: LOG_FILE_BYTES_MAX,
+    })
 }
 
 fn open_caught(files: Files, care: Care) -> Result<EmbeddedStore, OpenError> {
@@ -508,45 +626,24 @@ fn named(directory: &Path, opened: Result<EmbeddedStore, OpenError>) -> Result<E
     })
 }
 
-enum ReadError {
-    Below(redb::Error),
-    Ours(StoreError),
-}
-
-impl<E: Into<redb::Error>> From<E> for ReadError {
-    fn from(error: E) -> ReadError {
-        ReadError::Below(error.into())
+/// A sealed record that has a table for itself, if it is there.
+fn read_sealed<T: DeserializeOwned>(
+    database: &Database,
+    table: TableDefinition<(), &[u8]>,
+) -> Result<Option<T>, OpenError> {
+    let damaged = |error: &dyn std::fmt::Display| OpenError::Damaged(error.to_string());
+    let transaction = database.begin_read().map_err(|error| damaged(&error))?;
+    let table = match transaction.open_table(table) {
+        Ok(table) => table,
+        Err(redb::TableError::TableDoesNotExist(_)) => return Ok(None),
+        Err(error) => return Err(damaged(&error)),
+    };
+    let Some(bytes) = table.get(()).map_err(|error| damaged(&error))? else { return Ok(None) };
+    match record::unseal(bytes.value()) {
+        Ok(value) => Ok(Some(value)),
+        Err(RecordError::UnknownFormat(format)) => Err(OpenError::UnknownFormat { found: format.into() }),
+        Err(error) => Err(damaged(&error)),
     }
-}
-
-fn damaged(what: String, error: RecordError) -> ReadError {
-    ReadError::Ours(StoreError::Damaged { what, error })
-}
-
-fn read_head(number: u32, bytes: &[u8]) -> Result<KeptHead, ReadError> {
-    let kept: KeptHead =
-        record::unseal(bytes).map_err(|error| damaged(format!("the head of inventory #{number}"), error))?;
-    if kept.head.inventory.0 != number {
-        let message = format!("the head of inventory #{number} is that of {}", kept.head.inventory);
-        return Err(ReadError::Ours(StoreError::Inconsistent(message)));
-    }
-    Ok(kept)
-}
-
-fn read_snapshot(
-    transaction: &ReadTransaction,
-    inventory: InventoryNumber,
-) -> Result<Option<(Manifest, Vec<u8>)>, ReadError> {
-    let manifests = transaction.open_table(MANIFESTS)?;
-    let Some(manifest) = manifests.get(inventory.0)? else { return Ok(None) };
-    let manifest: Manifest = record::unseal(manifest.value())
-        .map_err(|error| damaged(format!("the snapshot's manifest of inventory {inventory}"), error))?;
-    let mut contents = Vec::new();
-    let pieces = (inventory.0, manifest.sequence, 0)..=(inventory.0, manifest.sequence, u32::MAX);
-    for piece in transaction.open_table(SNAPSHOTS)?.range(pieces)? {
-        contents.extend_from_slice(piece?.1.value());
-    }
-    Ok(Some((manifest, contents)))
 }
 
 /// A disk that cannot be read or written now says nothing about what is on it.
@@ -578,8 +675,8 @@ fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
-fn failed_mark(error: &io::Error) -> CommitError {
-    let message = format!("the high-water mark: {error}");
+fn failed_write(what: &str, error: &io::Error) -> CommitError {
+    let message = format!("{what}: {error}");
     if is_full(error) { CommitError::Full(message) } else { CommitError::Failed(message) }
 }
 
@@ -599,22 +696,87 @@ fn create_files(directory: &Path) -> io::Result<()> {
         Ok(()) | Err(_) => {}
     }
     std::fs::create_dir(&aside)?;
-    let create = |name: &str| std::fs::File::create_new(aside.join(name));
-    let backend = |file| FileBackend::new(file).map_err(io::Error::other);
-    let reopen = |name: &str| std::fs::OpenOptions::new().read(true).write(true).open(aside.join(name));
-    create(STORE_FILE)?;
-    create(MARK_FILE)?;
-    let files = Files {
-        store: Box::new(backend(reopen(STORE_FILE)?)?),
-        mark: Box::new(backend(reopen(MARK_FILE)?)?),
-    };
-    let store = EmbeddedStore::open_files(files).map_err(io::Error::other)?;
+    let names = [STORE_FILE, MARK_FILE].into_iter().chain(LOG_FILES);
+    for name in names.clone() {
+        std::fs::File::create_new(aside.join(name))?;
+    }
+    let store = files_in(&aside).and_then(EmbeddedStore::open_files).map_err(io::Error::other)?;
     store.close().map_err(io::Error::other)?;
-    for name in [STORE_FILE, MARK_FILE] {
-        reopen(name)?.sync_all()?;
+    for name in names {
+        std::fs::File::open(aside.join(name))?.sync_all()?;
     }
     std::fs::File::open(&aside)?.sync_all()?;
     // An empty directory that somebody made beforehand is replaced.
     std::fs::rename(&aside, directory)?;
     std::fs::File::open(parent)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file that outlives the store it is in.
+    #[derive(Debug, Clone)]
+    struct SharedFile(Arc<InMemoryBackend>);
+
+    impl StorageBackend for SharedFile {
+        fn len(&self) -> io::Result<u64> {
+            self.0.len()
+        }
+
+        fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+            self.0.read(offset, out)
+        }
+
+        fn set_len(&self, length: u64) -> io::Result<()> {
+            self.0.set_len(length)
+        }
+
+        fn sync_data(&self) -> io::Result<()> {
+            self.0.sync_data()
+        }
+
+        fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+            self.0.write(offset, data)
+        }
+    }
+
+    #[test]
+    fn a_store_of_the_format_before_the_log_gets_one_and_one_that_lost_its_log_is_refused() {
+        let [store, mark, first, second] = [(); 4].map(|()| SharedFile(Arc::new(InMemoryBackend::new())));
+        let open = || {
+            let file = |file: &SharedFile| -> Box<dyn StorageBackend> { Box::new(file.clone()) };
+            let logs = [file(&first), file(&second)];
+            let files = Files { store: file(&store), mark: file(&mark), logs, log_bytes_max: 1 << 20 };
+            EmbeddedStore::open_files(files).map_err(|error| error.to_string())
+        };
+        let made = open().unwrap();
+        made.write_documents(&[("a".to_owned(), Some(b"b".to_vec()))]).unwrap();
+        let put_format = |store: &EmbeddedStore, format| {
+            let meta = Meta { format, inventories: 0 };
+            let put = |transaction: &WriteTransaction| {
+                transaction.delete_table(LOG_KEY)?;
+                transaction.open_table(META)?.insert((), record::seal(&meta).as_slice())?;
+                Ok(())
+            };
+            store.write(Durability::Immediate, put).unwrap();
+        };
+        put_format(&made, FORMAT_WITHOUT_LOG);
+        drop(made);
+        first.set_len(0).unwrap();
+        second.set_len(0).unwrap();
+        let upgraded = open().unwrap();
+        assert_eq!(upgraded.documents("").unwrap(), [("a".to_owned(), b"b".to_vec())]);
+        drop(upgraded);
+        let again = open().unwrap();
+        second.set_len(0).unwrap();
+        drop(again);
+        let refused = open().map(drop).unwrap_err();
+        assert!(refused.contains("its log is missing"), "{refused}");
+        second.set_len(4096).unwrap();
+        // What a later program may write is not damage.
+        put_format(&open().unwrap(), FORMAT_VERSION + 1);
+        let refused = open().map(drop).unwrap_err();
+        assert!(refused.contains("the store has format 3"), "{refused}");
+    }
 }

@@ -1,8 +1,8 @@
 //! The high-water mark beside the embedded store: how many commits it must have, whatever it says itself.
 //!
-//! redb keeps its last two commits and falls back to the older one if the newer does not check out, which after a flipped
-//! bit would undo acknowledged work without a word. The mark is written after every commit and before anything of it is
-//! acknowledged. It is not synced: a mark that lost its last writes is lower, never higher, than what is durable; and
+//! The last frame of the log that is not whole is taken for one that nobody was told of, and redb, too, can fall back to an older commit: after a
+//! flipped bit that would undo acknowledged work without a word. The mark is written after every commit and before anything of it is
+//! acknowledged. It is synced only now and then: a mark that lost its last writes is lower, never higher, than what is durable; and
 //! while the machine stays up, nothing is lost from it.
 //!
 //! Two slots of 48 bytes, written in turn, so that a torn write leaves the other: the count (u64 le), eight zero bytes,
@@ -72,8 +72,13 @@ impl Mark {
         Ok(())
     }
 
+    /// Makes it durable.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
     pub(super) fn close(&self) -> io::Result<()> {
-        self.file.sync_data()?;
+        self.sync()?;
         self.file.close()
     }
 }

@@ -117,7 +117,7 @@ impl Store for MemoryStore {
                     records: BTreeMap::new(),
                 });
                 kept.head = batch.head.clone();
-                kept.records.insert(batch.head.sequence, batch.record.clone());
+                kept.records.insert(batch.head.sequence, batch.record.to_vec());
                 image.booking_ids.extend(batch.chosen_ids.iter().map(|&id| (id, number)));
             }
         })?;

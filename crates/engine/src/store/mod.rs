@@ -1,9 +1,12 @@
 //! Where the truth is kept. The engine asks for very little of it: see [`Store`].
 
 mod embedded;
+mod log;
 mod mark;
 mod memory;
 mod proving;
+mod tables;
+mod waiting;
 
 use std::sync::Arc;
 
@@ -133,6 +136,18 @@ pub trait Store: Send + Sync + 'static {
     /// Whoever uses it wants to stop: from now on a commit whose outcome is not known may fail after some seconds.
     fn hurry(&self) {}
 
+    /// Whether there is something to do that commits need not wait for yet.
+    fn has_chores(&self) -> bool {
+        false
+    }
+
+    /// Does it, beside commits; says whether there was anything. If nobody does, commits do it themselves when they must.
+    ///
+    /// After an error the store must not be used for another commit, as with [`Store::commit`].
+    fn do_chores(&self) -> Result<bool, CommitError> {
+        Ok(false)
+    }
+
     /// Makes everything durable and lets go of it. Nothing is written afterwards.
     fn close(&self) -> Result<(), StoreError>;
 }
@@ -162,7 +177,7 @@ pub struct BatchWrite {
     /// The head after it.
     pub head: Head,
     /// Of the journal: see [`crate::record`].
-    pub record: Vec<u8>,
+    pub record: Arc<Vec<u8>>,
     /// What is in the record, for stores that keep more than bytes.
     pub changes: Arc<Vec<Change>>,
     /// New bookings whose ids do not name the inventory.
@@ -213,7 +228,7 @@ pub enum StoreError {
 }
 
 /// Why a commit did not succeed. Nothing may be assumed about its batches.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum CommitError {
     /// The store does not answer. Of [`Store::commit`] this is as final as every other error: it tries until it knows, or until
     /// it is told to hurry. What else writes gives up sooner, and may be asked for again.

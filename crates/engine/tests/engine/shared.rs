@@ -1,95 +1,26 @@
 //! A store that other processes share, as far as that shows in how it answers.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use boxoffice_core::command::Action;
-use boxoffice_core::ids::BookingId;
-use boxoffice_core::time::Timestamp;
 use boxoffice_engine::limits::STORE_ANSWER_MAX;
-use boxoffice_engine::record::{Head, Manifest};
-use boxoffice_engine::store::{BatchWrite, CommitError, Document, MemoryStore, Store, StoreError, Stored};
+use boxoffice_engine::store::Store;
 use boxoffice_engine::{Clock, Engine, InventoryNumber, Settings, StartError, SubmitError};
 
+use crate::gate::{Gate, GatedStore};
 use crate::scene::{create_hall, eventually, hold};
-
-/// Keeps everything in memory, and can be told not to answer what others did, or to have another clock.
-#[derive(Default)]
-struct SharedStore {
-    inner: MemoryStore,
-    silent: AtomicBool,
-    ahead_ms: AtomicI64,
-}
-
-impl Store for SharedStore {
-    fn heads(&self) -> Result<Vec<Head>, StoreError> {
-        self.inner.heads()
-    }
-
-    fn commit(&self, batches: &[&BatchWrite]) -> Result<Vec<InventoryNumber>, CommitError> {
-        self.inner.commit(batches)
-    }
-
-    fn load(&self, inventory: InventoryNumber) -> Result<Option<Stored>, StoreError> {
-        self.inner.load(inventory)
-    }
-
-    fn records(
-        &self,
-        inventory: InventoryNumber,
-        after: u64,
-        bytes: usize,
-    ) -> Result<Vec<Vec<u8>>, StoreError> {
-        self.inner.records(inventory, after, bytes)
-    }
-
-    fn find_booking(&self, booking: BookingId) -> Result<Option<InventoryNumber>, StoreError> {
-        self.inner.find_booking(booking)
-    }
-
-    fn write_snapshot(&self, manifest: &Manifest, contents: &[u8]) -> Result<(), CommitError> {
-        self.inner.write_snapshot(manifest, contents)
-    }
-
-    fn documents(&self, prefix: &str) -> Result<Vec<Document>, StoreError> {
-        self.inner.documents(prefix)
-    }
-
-    fn write_documents(&self, documents: &[(String, Option<Vec<u8>>)]) -> Result<(), CommitError> {
-        self.inner.write_documents(documents)
-    }
-
-    fn is_shared(&self) -> bool {
-        true
-    }
-
-    fn time(&self) -> Result<Option<Timestamp>, StoreError> {
-        let now = Clock::system().now().0;
-        Ok(Some(Timestamp(now + self.ahead_ms.load(Ordering::Acquire))))
-    }
-
-    fn changed_heads(&self, since: i64) -> Result<(Vec<Head>, i64), StoreError> {
-        if self.silent.load(Ordering::Acquire) {
-            return Err(StoreError::Unavailable("told to be silent".to_owned()));
-        }
-        Ok((self.inner.heads()?, since))
-    }
-
-    fn close(&self) -> Result<(), StoreError> {
-        self.inner.close()
-    }
-}
 
 /// In which a hold lasts so long.
 const HOLD_SECONDS: u32 = 3;
 
-fn start(store: &Arc<SharedStore>) -> Result<Engine, StartError> {
+fn start(store: &Arc<GatedStore>) -> Result<Engine, StartError> {
     let settings = Settings { shards: 1, ..Settings::default() };
     Engine::start(Arc::clone(store) as Arc<dyn Store>, Clock::system(), &settings)
 }
 
-async fn hall_on(store: &Arc<SharedStore>) -> (Engine, InventoryNumber) {
+async fn hall_on(store: &Arc<GatedStore>) -> (Engine, InventoryNumber) {
     let engine = start(store).unwrap();
     let mut create = create_hall("hall", 100, 100);
     let Action::CreateEvent(event) = &mut create.action else { unreachable!() };
@@ -101,9 +32,9 @@ async fn hall_on(store: &Arc<SharedStore>) -> (Engine, InventoryNumber) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_that_commits_is_not_away_and_one_that_does_nothing_is() {
-    let store = Arc::new(SharedStore::default());
+    let store = GatedStore::shared();
     let (engine, hall) = hall_on(&store).await;
-    store.silent.store(true, Ordering::Release);
+    store.gate.send_replace(Gate::Silent);
     let until = Instant::now() + 2 * STORE_ANSWER_MAX;
     while Instant::now() < until {
         let answer = engine.submit(hall, hold(engine.new_booking_id(hall), 1)).await;
@@ -113,13 +44,13 @@ async fn a_store_that_commits_is_not_away_and_one_that_does_nothing_is() {
     eventually("nothing is heard of it", async || engine.unavailable_for().is_some()).await;
     let refused = engine.submit(hall, hold(engine.new_booking_id(hall), 1)).await;
     assert!(matches!(refused, Err(SubmitError::Unavailable { .. })), "{refused:?}");
-    store.silent.store(false, Ordering::Release);
+    store.gate.send_replace(Gate::Open);
     eventually("it answers again", async || engine.unavailable_for().is_none()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_engine_whose_clock_is_not_the_stores_does_not_start() {
-    let store = Arc::new(SharedStore::default());
+    let store = GatedStore::shared();
     for ahead_ms in [-3_600_000, -6_000, 6_000, 3_600_000] {
         store.ahead_ms.store(ahead_ms, Ordering::Release);
         let refused = start(&store).err().map(|error| error.to_string()).unwrap_or_default();
@@ -133,7 +64,7 @@ async fn an_engine_whose_clock_is_not_the_stores_does_not_start() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_engine_whose_clock_goes_wrong_takes_no_commands_and_ends_no_holds() {
-    let store = Arc::new(SharedStore::default());
+    let store = GatedStore::shared();
     let (engine, hall) = hall_on(&store).await;
     let answer = engine.submit(hall, hold(engine.new_booking_id(hall), 1)).await.unwrap();
     let over = engine.now().plus_seconds(HOLD_SECONDS);

@@ -78,12 +78,22 @@ fn a_directory_that_is_not_a_store_is_left_alone() {
 }
 
 #[test]
-fn a_store_without_its_mark_is_refused() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("data");
-    drop(EmbeddedStore::open(&path).unwrap());
-    std::fs::remove_file(path.join("mark")).unwrap();
-    assert!(matches!(EmbeddedStore::open(&path), Err(OpenError::Io { .. })));
+fn a_store_without_its_mark_or_a_part_of_its_log_is_refused() {
+    for missing in ["mark", "log-0", "log-1"] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("data");
+        drop(EmbeddedStore::open(&path).unwrap());
+        std::fs::remove_file(path.join(missing)).unwrap();
+        // And again: looking at it must not have made it look whole.
+        for _ in 0..2 {
+            let refused = EmbeddedStore::open(&path).map(drop).unwrap_err();
+            let expected = match missing {
+                "mark" => matches!(refused, OpenError::Io { .. }),
+                _ => matches!(refused, OpenError::Damaged(_)),
+            };
+            assert!(expected, "without {missing}: {refused}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -63,7 +63,7 @@ async fn a_deadline_that_the_head_does_not_know_is_named() {
     let write = BatchWrite {
         previous: head.hash,
         head: forgetful,
-        record: bytes,
+        record: bytes.into(),
         changes: std::sync::Arc::new(changes),
         chosen_ids: Vec::new(),
         positions: None,

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 use std::time::Instant;
 
-use boxoffice_engine::{Engine, Settings, StopReason, SubmitError};
+use boxoffice_engine::store::EmbeddedStore;
+use boxoffice_engine::{Clock, Engine, Settings, StopReason, SubmitError};
 use boxoffice_sim::hammer::audit::{self, Scope};
 use boxoffice_sim::hammer::client::{self, OnSale, Shared};
 use boxoffice_sim::hammer::fill::{self, Stadiums};
@@ -17,7 +18,7 @@ use boxoffice_sim::hammer::log::{Line, Log};
 
 const USAGE: &str = "usage: hammer <mode> --store DIRECTORY --log FILE [options]
 
-  run     clients book, pay, cancel and repeat themselves   --seed N --clients N --commands N --only-hall
+  run     clients book, pay, cancel and repeat themselves   --seed N --clients N --commands N --only-hall --log-bytes N
           without --commands until the process is killed
   fill    makes bookings as fast as it can                  --bookings N --seats N --wait
           in stadiums of so many seats, and waits to be killed
@@ -28,6 +29,8 @@ The exit code is 0 after an orderly end, 2 if the arguments are wrong, 3 if the 
 a panic, 1 for anything else.
 ";
 
+/// Of the store's log while clients run: little, so that a life fills it many times.
+const LOG_BYTES_MAX: u64 = 128 * 1024;
 /// Of one stadium, if nobody says otherwise.
 const STADIUM_SEATS: u64 = 50_000;
 
@@ -42,6 +45,7 @@ struct Arguments {
     bookings: Option<u64>,
     seats: Option<u64>,
     only_hall: bool,
+    log_bytes: Option<u64>,
     wait: bool,
 }
 
@@ -83,6 +87,7 @@ fn read_arguments() -> Option<Arguments> {
             "--bookings" => arguments.bookings = Some(given.next()?.parse().ok()?),
             "--seats" => arguments.seats = Some(given.next()?.parse().ok()?),
             "--only-hall" => arguments.only_hall = true,
+            "--log-bytes" => arguments.log_bytes = Some(given.next()?.parse().ok()?),
             "--wait" => arguments.wait = true,
             _ => return None,
         }
@@ -92,7 +97,9 @@ fn read_arguments() -> Option<Arguments> {
 
 async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let history = History::of(&arguments.log)?;
-    let engine = Engine::open(&arguments.store, &Settings::default())?;
+    let log_bytes = arguments.log_bytes.unwrap_or(LOG_BYTES_MAX);
+    let store = Arc::new(EmbeddedStore::open_gathering(&arguments.store, log_bytes)?);
+    let engine = Engine::start(store, Clock::system(), &Settings::default())?;
     let log = Arc::new(Log::open(&arguments.log)?);
     hammer(arguments, &engine, &log, &history).await?;
     finish(&engine, &log).await

@@ -30,7 +30,7 @@ const PATIENCE: u32 = 10;
 pub(crate) enum Suite {
     /// The rules and their own tests.
     Core,
-    /// The engine and the simulator's tests.
+    /// The engine, its own tests and the simulator's.
     Engine,
     /// The store on PostgreSQL, its own tests, and several servers on one database.
     Cluster,
@@ -58,7 +58,9 @@ impl Suite {
     fn selection(self) -> &'static [&'static str] {
         match self {
             Suite::Core => &["--package", "boxoffice-core", "--lib", "--tests"],
-            Suite::Engine => &["--package", "boxoffice-sim", "--lib", "--tests"],
+            Suite::Engine => {
+                &["--package", "boxoffice-engine", "--package", "boxoffice-sim", "--lib", "--tests"]
+            }
             Suite::Cluster => &[
                 "--package",
                 "boxoffice-cluster",
@@ -122,12 +124,15 @@ pub(crate) fn list() -> Result<()> {
     Ok(())
 }
 
-/// Plants all bugs, or one. An error if a bug survives, does not compile or finds no place.
+/// Plants all bugs, those of one suite, or one. An error if a bug survives, does not compile or finds no place.
 pub(crate) fn run(only: Option<&str>) -> Result<()> {
-    let bugs: Vec<&PlantedBug> =
-        planted_bugs().filter(|bug| only.is_none_or(|name| bug.name == name)).collect();
+    let bugs: Vec<&PlantedBug> = planted_bugs()
+        .filter(|bug| only.is_none_or(|name| [bug.name, bug.suite.name()].contains(&name)))
+        .collect();
     if bugs.is_empty() {
-        return Err(Error::new(format!("no planted bug is called {only:?}; `--list` shows all")));
+        return Err(Error::new(format!(
+            "no planted bug and no suite is called {only:?}; `--list` shows all"
+        )));
     }
     let copy = Copy::of(&sources::root()?)?;
     let mut troubles = Vec::new();
