@@ -109,7 +109,8 @@ fn answers(port: u16) -> bool {
         connection.write_all(b"PING\r\n")?;
         let mut answer = [0; 5];
         connection.read_exact(&mut answer)?;
-        Ok::<bool, std::io::Error>(&answer == b"+PONG")
+        // Or it wants a password first.
+        Ok::<bool, std::io::Error>(&answer == b"+PONG" || &answer == b"-NOAU")
     };
     ask().unwrap_or(false)
 }

@@ -94,6 +94,8 @@ pub(super) struct PoolRow {
     pub(super) capacity: i64,
     pub(super) held: i64,
     pub(super) sold: i64,
+    /// Whether the operator keeps it closed; not known of one that is older than the column.
+    pub(super) closed: Option<bool>,
     pub(super) removed: bool,
 }
 
@@ -285,7 +287,7 @@ impl Rows {
                 }
                 Change::SlotsAdded(slots) => {
                     for (id, slot) in slots {
-                        self.add_pool(number, slot_key(id), id.to_string(), slot.pool.capacity);
+                        self.add_pool(number, slot_key(id), id.to_string(), slot.pool.capacity, slot.closed);
                     }
                 }
                 Change::SlotsRemoved(slots) => {
@@ -296,17 +298,19 @@ impl Rows {
                         self.inventory(number).capacity -= capacity;
                     }
                 }
-                Change::SlotPatched { slot, closed: _, capacity } => {
-                    self.set_capacity(number, &slot_key(slot), *capacity)?;
+                Change::SlotPatched { slot, closed, capacity } => {
+                    self.set_pool(number, &slot_key(slot), *capacity, *closed)?;
                 }
                 Change::BoxAdded(boxed) => {
                     let inventory = self.inventory(number);
                     let place = u32::try_from(inventory.boxes).expect("boxes are bounded");
                     inventory.boxes += 1;
-                    self.add_pool(number, box_key(place), boxed.id.to_string(), boxed.pool.capacity);
+                    let name = boxed.id.to_string();
+                    self.add_pool(number, box_key(place), name, boxed.pool.capacity, boxed.closed);
                 }
                 Change::BoxPatched(properties) => {
-                    self.set_capacity(number, &box_key(properties.number), properties.quantity)?;
+                    let key = box_key(properties.number);
+                    self.set_pool(number, &key, properties.quantity, properties.closed)?;
                 }
                 Change::TicketsImported(tickets) => {
                     for (id, ticket) in tickets {
@@ -371,7 +375,7 @@ impl Rows {
             Stock::Event(event) => {
                 rows.create(number, event.terms.currency);
                 for (place, area) in (0u16..).zip(&event.areas) {
-                    rows.add_pool(number, area_key(place), area.name.clone(), area.pool.capacity);
+                    rows.add_pool(number, area_key(place), area.name.clone(), area.pool.capacity, false);
                 }
                 if let Some(StockView { kind: KindView::Event(view), .. }) = StockView::new(inventory) {
                     for (subsection, view) in (0u16..).zip(view.subsections.iter()) {
@@ -382,7 +386,7 @@ impl Rows {
             Stock::Schedule(schedule) => {
                 rows.create(number, schedule.terms.currency);
                 for (id, slot) in &schedule.slots {
-                    rows.add_pool(number, slot_key(id), id.to_string(), slot.pool.capacity);
+                    rows.add_pool(number, slot_key(id), id.to_string(), slot.pool.capacity, slot.closed);
                 }
                 for (id, ticket) in &schedule.tickets {
                     rows.tickets.insert((number, id.to_string()), TicketRow::of(ticket));
@@ -391,7 +395,8 @@ impl Rows {
             Stock::Shop(shop) => {
                 rows.create(number, shop.terms.currency);
                 for (place, boxed) in (0u32..).zip(&shop.boxes) {
-                    rows.add_pool(number, box_key(place), boxed.id.to_string(), boxed.pool.capacity);
+                    let name = boxed.id.to_string();
+                    rows.add_pool(number, box_key(place), name, boxed.pool.capacity, boxed.closed);
                 }
             }
         }
@@ -478,7 +483,7 @@ impl Rows {
             }
         }
         for (place, area) in (0u16..).zip(&plan.areas) {
-            self.add_pool(number, area_key(place), area.name.clone(), area.capacity);
+            self.add_pool(number, area_key(place), area.name.clone(), area.capacity, false);
         }
     }
 
@@ -491,14 +496,16 @@ impl Rows {
         self.inventory(number).blocked += i64::try_from(seats.len()).expect("seats are bounded");
     }
 
-    fn add_pool(&mut self, number: Number, key: String, name: String, capacity: u32) {
+    fn add_pool(&mut self, number: Number, key: String, name: String, capacity: u32, closed: bool) {
         let capacity = i64::from(capacity);
         self.inventory(number).capacity += capacity;
-        self.pools.insert((number, key), PoolRow { name, capacity, held: 0, sold: 0, removed: false });
+        let pool = PoolRow { name, capacity, held: 0, sold: 0, closed: Some(closed), removed: false };
+        self.pools.insert((number, key), pool);
     }
 
-    fn set_capacity(&mut self, number: Number, key: &str, capacity: u32) -> Result<(), String> {
+    fn set_pool(&mut self, number: Number, key: &str, capacity: u32, closed: bool) -> Result<(), String> {
         let pool = self.pool(number, key)?;
+        pool.closed = Some(closed);
         let more = i64::from(capacity) - pool.capacity;
         pool.capacity += more;
         self.inventory(number).capacity += more;

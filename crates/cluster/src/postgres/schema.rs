@@ -10,6 +10,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0001_tables.sql"),
     include_str!("../../migrations/0002_contention.sql"),
     include_str!("../../migrations/0003_positions.sql"),
+    include_str!("../../migrations/0004_people_ask.sql"),
 ];
 
 /// Why the tables cannot be used.

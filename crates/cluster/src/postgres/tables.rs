@@ -137,7 +137,7 @@ async fn read_pools(
     let (numbers, keys): (Vec<Number>, Vec<&str>) =
         wanted.iter().map(|(number, key)| (number, key.as_str())).unzip();
     let found = query(
-        "SELECT p.inventory, p.pool, p.name, p.capacity, p.held, p.sold
+        "SELECT p.inventory, p.pool, p.name, p.capacity, p.held, p.sold, p.closed
          FROM pool p JOIN UNNEST($1::bigint[], $2::text[]) AS w(inventory, pool) USING (inventory, pool)",
     )
     .bind(numbers)
@@ -150,6 +150,7 @@ async fn read_pools(
             capacity: row.try_get("capacity")?,
             held: row.try_get("held")?,
             sold: row.try_get("sold")?,
+            closed: row.try_get("closed")?,
             removed: false,
         };
         rows.pools.insert((row.try_get("inventory")?, row.try_get("pool")?), pool);
@@ -249,10 +250,10 @@ async fn write_pools(connection: &mut PgConnection, rows: &Rows) -> Result<(), T
         return Ok(());
     }
     query(
-        "INSERT INTO pool (inventory, pool, name, capacity, held, sold)
-         SELECT * FROM UNNEST($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[])
+        "INSERT INTO pool (inventory, pool, name, capacity, held, sold, closed)
+         SELECT * FROM UNNEST($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::boolean[])
          ON CONFLICT (inventory, pool)
-         DO UPDATE SET capacity = excluded.capacity, held = excluded.held, sold = excluded.sold",
+         DO UPDATE SET capacity = excluded.capacity, held = excluded.held, sold = excluded.sold, closed = excluded.closed",
     )
     .bind(kept.iter().map(|((number, _), _)| *number).collect::<Vec<_>>())
     .bind(kept.iter().map(|((_, key), _)| key.as_str()).collect::<Vec<_>>())
@@ -260,6 +261,7 @@ async fn write_pools(connection: &mut PgConnection, rows: &Rows) -> Result<(), T
     .bind(kept.iter().map(|(_, pool)| pool.capacity).collect::<Vec<_>>())
     .bind(kept.iter().map(|(_, pool)| pool.held).collect::<Vec<_>>())
     .bind(kept.iter().map(|(_, pool)| pool.sold).collect::<Vec<_>>())
+    .bind(kept.iter().map(|(_, pool)| pool.closed).collect::<Vec<_>>())
     .execute(connection)
     .await?;
     Ok(())

@@ -74,15 +74,18 @@ fn kind_of(url: &str) -> Option<Kind> {
     }
 }
 
-/// `user:password@host:port,host:port/service/database`; the credentials are those of the servers.
+/// `user:password@host:port,host:port/service/database`; the credentials are those of the servers. Sentinel's own follow:
+/// `?sentinel_user=user&sentinel_password=password`.
 fn sentinel(rest: &str, scheme: &str, tls: Option<TlsMode>) -> Option<Kind> {
+    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     let (addresses, path) = rest.split_once('/')?;
     let (credentials, hosts) = split_credentials(addresses);
     let (service, database) = path.split_once('/').unwrap_or((path, "0"));
     if service.is_empty() {
         return None;
     }
-    let sentinels: Vec<String> = hosts.split(',').map(|host| format!("{scheme}://{host}")).collect();
+    let own = sentinel_credentials(query)?;
+    let sentinels: Vec<String> = hosts.split(',').map(|host| format!("{scheme}://{own}{host}")).collect();
     // The driver knows how credentials are written.
     let server = Client::open(format!("{scheme}://{credentials}server/{database}")).ok()?;
     let server = server.get_connection_info().redis_settings().clone();
@@ -92,6 +95,19 @@ fn sentinel(rest: &str, scheme: &str, tls: Option<TlsMode>) -> Option<Kind> {
     }
     let client = SentinelClient::build(sentinels, service, Some(node), SentinelServerType::Master).ok()?;
     Some(Kind::Sentinel(Box::new(tokio::sync::Mutex::new(client))))
+}
+
+/// `user:password@`, or nothing, of what follows the `?`; `None` if something else does.
+fn sentinel_credentials(query: &str) -> Option<String> {
+    let (mut user, mut password) = ("", "");
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        match pair.split_once('=')? {
+            ("sentinel_user", value) => user = value,
+            ("sentinel_password", value) => password = value,
+            _ => return None,
+        }
+    }
+    Some(if password.is_empty() { String::new() } else { format!("{user}:{password}@") })
 }
 
 /// `user:password@host:port,host:port`.
@@ -135,11 +151,17 @@ mod tests {
         check("redis+unix:///run/redis.sock", Ok(&["/run/redis.sock"]));
         check("redis+sentinel://:secret@a:26379,b:26379/tickets/2", Ok(&["the service of Sentinel"]));
         check("redis-sentinel://a:26379/tickets", Ok(&["the service of Sentinel"]));
+        check("redis-sentinel://a:1/tickets?sentinel_password=p%26q", Ok(&["the service of Sentinel"]));
+        check(
+            "redis-sentinel://a:1/tickets/2?sentinel_user=u&sentinel_password=p",
+            Ok(&["the service of Sentinel"]),
+        );
         check("redis-cluster://a:7000,b:7000,c:7000", Ok(&["the cluster of a:7000"]));
         check("redis://a:1,redis://b:2", Err("two instances"));
         check("", Err("URL 1"));
         check("redis://a:1,http://b,redis://c:1", Err("URL 2"));
         check("redis+sentinel://a:26379", Err("URL 1"));
+        check("redis+sentinel://a:26379/tickets?password=p", Err("URL 1"));
         check("a:1", Err("URL 1"));
     }
 }

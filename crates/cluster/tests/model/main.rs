@@ -43,6 +43,8 @@ use running::House;
 const STEPPED_COMMANDS_DEFAULT: u64 = 4_000;
 /// Threads, Redis and Kafka have to wake each other for each.
 const RUNNING_COMMANDS_DEFAULT: u64 = 2_000;
+/// How often a scenario is begun in which a node has to say that it does not know what became of a command.
+const TRIES_MAX: usize = 3;
 
 #[test]
 fn an_engine_on_the_embedded_store_answers_what_the_core_answers() {
@@ -77,14 +79,22 @@ fn two_nodes_behind_kafka_answer_what_the_core_answers() {
 fn running_nodes_give_the_same_answers(house: &House) {
     let scenarios = Cell::new(0);
     same_answers(RUNNING_COMMANDS_DEFAULT, &|scenario, tally, told| {
-        scenarios.set(scenarios.get() + 1);
-        let mut nodes = house.nodes(scenarios.get());
-        let answered = drive::run(scenario, tally, told, &mut |now, command, applied| {
-            nodes.answer(now, command, applied)
-        })
-        .and_then(|()| nodes.check_mirror());
-        let store = nodes.end();
-        answered.map(|()| store)
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            scenarios.set(scenarios.get() + 1);
+            let mut nodes = house.nodes(scenarios.get());
+            let answered = drive::run(scenario, tally, told, &mut |now, command, applied| {
+                nodes.answer(now, command, applied)
+            })
+            .and_then(|()| nodes.check_mirror());
+            // So it must say, if the machine is so busy that the database is silent for seconds; nothing can be compared then.
+            let is_unknown = nodes.is_unknown;
+            let store = nodes.end();
+            if !is_unknown || tries == TRIES_MAX {
+                return answered.map(|()| store);
+            }
+        }
     });
 }
 

@@ -38,6 +38,8 @@ pub(crate) struct Running<'a> {
     nodes: Vec<Node>,
     kafka: Vec<Kafka>,
     sent: usize,
+    /// One of them does not know what became of a command.
+    pub(crate) is_unknown: bool,
 }
 
 impl House {
@@ -81,7 +83,7 @@ impl House {
             })
         });
         let kafka = kafka.collect();
-        Running { house: self, clock, nodes, kafka, sent: 0 }
+        Running { house: self, clock, nodes, kafka, sent: 0, is_unknown: false }
     }
 }
 
@@ -112,9 +114,10 @@ impl Running<'_> {
                 }
             };
             let answer = tokio::time::timeout(ANSWERED_WITHIN, answer).await;
-            answer.map_err(|_| "a node does not answer".to_owned())?.map_err(|error| error.to_string())
+            answer.map_err(|_| "a node does not answer".to_owned())
         })?;
-        answers_alike(&answer, expected)
+        self.is_unknown = answer == Err(SubmitError::OutcomeUnknown);
+        answers_alike(&answer.map_err(|error| error.to_string())?, expected)
     }
 
     /// Waits until the mirror shows what the database has.

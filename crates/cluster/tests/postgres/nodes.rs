@@ -1,6 +1,7 @@
 //! Several engines on one database, none of them special.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use boxoffice_cluster::postgres::PostgresStore;
 use boxoffice_cluster::turns::{NoTurn, Pending, Turn, Turns};
@@ -139,7 +140,7 @@ async fn what_one_node_does_another_shows() {
     let mut stream = other.subscribe(hall, other.view(hall).await.unwrap().sequence).await.unwrap();
     let id = one.new_booking_id(hall);
     let answer = one.submit(hall, hold(id, "ann")).await.unwrap();
-    let batch = stream.next().await.unwrap();
+    let batch = tokio::time::timeout(Duration::from_secs(30), stream.next()).await.expect("in time").unwrap();
     assert_eq!(batch.sequence, answer.sequence);
     assert_eq!(totals(&other, hall).await.held, 1);
     assert!(other.booking(id).await.unwrap().is_some());

@@ -63,7 +63,7 @@ pub(crate) fn assert_tables_agree(database: &Database, store: &dyn Store) {
     let select =
         "SELECT inventory, subsection, seat_row, seat, state, coalesce(booking::text, '-') FROM claim";
     assert_eq!(found(select), expected.claims, "claim");
-    let select = "SELECT inventory, pool, capacity, held, sold FROM pool";
+    let select = "SELECT inventory, pool, capacity, held, sold, coalesce(status, '-') FROM pool";
     assert_eq!(found(select), expected.pools, "pool");
     let select = "SELECT inventory, ticket, booking FROM ticket_claim";
     assert_eq!(found(select), expected.tickets, "ticket_claim");
@@ -77,7 +77,12 @@ impl Expected {
         match &view.kind {
             KindView::Event(event) => {
                 for (place, area) in event.areas.iter().enumerate() {
-                    self.pool(number, &format!("area {place}"), &area.pool);
+                    self.pool(
+                        number,
+                        &format!("area {place}"),
+                        &area.pool,
+                        status(&area.pool, false, "FULL"),
+                    );
                 }
                 for (index, subsection) in event.subsections.iter().enumerate() {
                     for row in 1..=subsection.rows {
@@ -92,20 +97,26 @@ impl Expected {
             KindView::Schedule(schedule) => {
                 let slots = schedule.slots.iter();
                 slots
-                    .map(|(id, slot)| self.pool(number, &id.to_string(), &slot.pool))
+                    .map(|(id, slot)| {
+                        let status = status(&slot.pool, slot.closed, "FULL");
+                        self.pool(number, &id.to_string(), &slot.pool, status)
+                    })
                     .fold(Counts::default(), Counts::plus)
             }
             KindView::Shop(shop) => {
                 let boxes = shop.boxes.iter().enumerate();
                 boxes
-                    .map(|(place, boxed)| self.pool(number, &format!("box {place}"), &boxed.pool))
+                    .map(|(place, boxed)| {
+                        let status = status(&boxed.pool, boxed.closed, "SOLD_OUT");
+                        self.pool(number, &format!("box {place}"), &boxed.pool, status)
+                    })
                     .fold(Counts::default(), Counts::plus)
             }
         }
     }
 
-    fn pool(&mut self, number: u32, key: &str, pool: &Pool) -> Counts {
-        self.pools.insert(format!("{number}|{key}|{}|{}|{}", pool.capacity, pool.held, pool.sold));
+    fn pool(&mut self, number: u32, key: &str, pool: &Pool, status: &str) -> Counts {
+        self.pools.insert(format!("{number}|{key}|{}|{}|{}|{status}", pool.capacity, pool.held, pool.sold));
         pool.counts()
     }
 
@@ -151,6 +162,14 @@ impl Expected {
             }
             Units::Box { .. } => {}
         }
+    }
+}
+
+fn status(pool: &Pool, closed: bool, none_left: &'static str) -> &'static str {
+    match (closed, pool.available()) {
+        (true, _) => "CLOSED",
+        (false, 0) => none_left,
+        (false, _) => "ACTIVE",
     }
 }
 
@@ -201,7 +220,7 @@ fn tables_say_what_the_journal_says() {
     let mut engine = SteppedEngine::start(store.clone(), clock.clone(), &settings).unwrap();
     let mut random = Random::new(7);
     let mut workload = Workload::new(random.fork());
-    let mut statuses = BTreeSet::new();
+    let (mut statuses, mut pool_statuses) = (BTreeSet::new(), BTreeSet::new());
     for round in 0..60 {
         for _ in 0..50 {
             if random.percent(30) {
@@ -213,10 +232,12 @@ fn tables_say_what_the_journal_says() {
             drop(engine.submit(&name, command));
         }
         engine.settle().unwrap();
+        pool_statuses.extend(database.rows("SELECT DISTINCT status FROM pool"));
         if round % 10 == 9 {
             assert_tables_agree(&database, &*store);
             statuses.extend(database.rows("SELECT DISTINCT status FROM booking"));
         }
     }
     assert_eq!(statuses.len(), 5, "all of them came up: {statuses:?}");
+    assert_eq!(pool_statuses.len(), 4, "all of them came up: {pool_statuses:?}");
 }

@@ -1,29 +1,52 @@
-//! The same sale with every command through Kafka, while those who decide come, go and hang.
+//! The same sale with every command through Kafka and three Redis servers beside the database, while those who decide come, go
+//! and hang.
 
 use std::time::Duration;
 
-use boxoffice_services::{Kafka, Postgres};
+use boxoffice_services::{Kafka, Postgres, Redis};
 
 use crate::nodes::{Nodes, within_deadline};
+use crate::redis::{check_mirror, three_redis};
 use crate::sale::{DATABASE, Sale, booking};
 use crate::scenes::database;
 
 /// Longer than the group waits for a member before it gives its partitions to others.
 const LONGER_THAN_A_SESSION: Duration = Duration::from_secs(9);
 
-fn three_behind_kafka() -> (Postgres, Kafka, Nodes) {
-    let database = database();
-    let kafka = Kafka::start().unwrap_or_else(|error| panic!("{error}"));
-    let arguments = ["--database-url", &database.url(DATABASE), "--kafka-brokers", &kafka.brokers()];
-    let nodes = Nodes::start(3, &arguments);
-    (database, kafka, nodes)
+/// Everything that there can be.
+struct House {
+    database: Postgres,
+    kafka: Kafka,
+    _redis: [Redis; 3],
+    redis_urls: String,
+}
+
+impl House {
+    fn open() -> House {
+        let kafka = Kafka::start().unwrap_or_else(|error| panic!("{error}"));
+        let (redis, redis_urls) = three_redis();
+        House { database: database(), kafka, _redis: redis, redis_urls }
+    }
+
+    fn three_nodes(&self) -> Nodes {
+        let (url, brokers) = (self.database.url(DATABASE), self.kafka.brokers());
+        let services =
+            ["--database-url", &url, "--kafka-brokers", &brokers, "--redis-urls", &self.redis_urls];
+        Nodes::start(3, &services)
+    }
+
+    fn audit(&self, sale: Sale<'_>) {
+        check_mirror(&self.database, &self.redis_urls);
+        sale.audit(&self.database);
+    }
 }
 
 /// The node that owns the hall's partition hangs in the middle of its work. Others own it meanwhile; when it goes on it decides
 /// what it has in hand, and does not know yet that it is nobody's owner.
 #[test]
 fn an_owner_hangs_until_others_own_its_partitions_and_goes_on() {
-    let (database, _kafka, nodes) = three_behind_kafka();
+    let house = House::open();
+    let nodes = house.three_nodes();
     let sale = Sale::open(&nodes);
     sale.run(|sale| {
         // One of them has it: each hangs once.
@@ -34,12 +57,13 @@ fn an_owner_hangs_until_others_own_its_partitions_and_goes_on() {
             nodes.signal(node, "-CONT");
         }
     });
-    sale.audit(&database);
+    house.audit(sale);
 }
 
 #[test]
 fn an_owner_is_killed_and_comes_back() {
-    let (database, _kafka, nodes) = three_behind_kafka();
+    let house = House::open();
+    let nodes = house.three_nodes();
     let sale = Sale::open(&nodes);
     sale.run(|sale| {
         for (node, reached) in [(0, 15), (1, 40), (2, 65)] {
@@ -49,18 +73,19 @@ fn an_owner_is_killed_and_comes_back() {
             nodes.start_again(node);
         }
     });
-    sale.audit(&database);
+    house.audit(sale);
 }
 
 #[test]
 fn the_broker_dies_and_comes_back() {
-    let (database, mut kafka, nodes) = three_behind_kafka();
+    let mut house = House::open();
+    let nodes = house.three_nodes();
     let sale = Sale::open(&nodes);
     let is_ready = |node: usize| nodes.get(node, "/readyz").status == 200;
     within_deadline(|| (0..3).all(is_ready).then_some(()));
     sale.run(|sale| {
         sale.reach(30);
-        kafka.stop();
+        house.kafka.stop();
         within_deadline(|| (0..3).all(|node| !is_ready(node)).then_some(()));
         for node in 0..3 {
             // Reads need no broker; commands are refused, and never happen.
@@ -69,10 +94,11 @@ fn the_broker_dies_and_comes_back() {
             assert_eq!((refused.status, refused.code().as_str()), (503, "UNAVAILABLE"), "{refused:?}");
             assert!(refused.header("retry-after").is_some(), "{refused:?}");
         }
-        kafka.run().unwrap_or_else(|error| panic!("{error}"));
+        house.kafka.run().unwrap_or_else(|error| panic!("{error}"));
         within_deadline(|| (0..3).all(is_ready).then_some(()));
     });
-    let nobody = database.psql(DATABASE, "SELECT count(*) FROM booking WHERE customer = 'nobody'").unwrap();
+    let nobody =
+        house.database.psql(DATABASE, "SELECT count(*) FROM booking WHERE customer = 'nobody'").unwrap();
     assert_eq!(nobody, "0", "what was refused never happens");
-    sale.audit(&database);
+    house.audit(sale);
 }

@@ -6,6 +6,7 @@
 mod client;
 mod kafka;
 mod nodes;
+mod questions;
 mod redis;
 mod sale;
 mod scenes;

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use crate::client::{Client, Said};
 
-/// However busy the machine is.
-const DEADLINE: Duration = Duration::from_secs(60);
+/// However busy the machine is: a quarter of a sale took more than a minute where others had ten times the work for its cores.
+const DEADLINE: Duration = Duration::from_secs(300);
 
 /// Running nodes of one cluster. They are killed when this is dropped.
 pub(crate) struct Nodes {

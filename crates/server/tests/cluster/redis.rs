@@ -6,12 +6,12 @@ use boxoffice_services::{Postgres, Redis};
 
 use crate::nodes::{Nodes, run, within_deadline};
 use crate::sale::{DATABASE, Sale};
-use crate::scenes::database;
+use crate::scenes::{cut_around_commit, database};
 
 /// Longer than a lock lasts.
 const LONGER_THAN_A_LOCK: Duration = Duration::from_secs(4);
 
-fn three_redis() -> ([Redis; 3], String) {
+pub(crate) fn three_redis() -> ([Redis; 3], String) {
     let redis = [(); 3].map(|()| Redis::start(&[]).unwrap_or_else(|error| panic!("{error}")));
     let urls = redis.iter().map(Redis::url).collect::<Vec<_>>().join(",");
     (redis, urls)
@@ -22,7 +22,7 @@ fn three_nodes(database: &Postgres, redis_urls: &str) -> Nodes {
 }
 
 /// Waits until the mirror shows the truth.
-fn check_mirror(database: &Postgres, redis_urls: &str) {
+pub(crate) fn check_mirror(database: &Postgres, redis_urls: &str) {
     let url = database.url(DATABASE);
     let check = ["mirror", "check", "--database-url", &url, "--redis-urls", redis_urls];
     within_deadline(|| run(&check).status.success().then_some(()));
@@ -61,4 +61,10 @@ fn one_node_hangs_in_its_turn_and_one_is_killed_before_it_has_written_to_the_mir
     });
     check_mirror(&database, &urls);
     sale.audit(&database);
+}
+
+#[test]
+fn connections_are_cut_200_times_around_commit_and_the_mirror_shows_the_truth() {
+    let (database, (_redis, urls)) = (database(), three_redis());
+    cut_around_commit(&database, &["--redis-urls", &urls], || check_mirror(&database, &urls));
 }

@@ -81,10 +81,15 @@ fn the_database_restarts() {
 
 #[test]
 fn connections_are_cut_200_times_around_commit() {
+    cut_around_commit(&database(), &[], || {});
+}
+
+/// Three nodes, with these arguments beside the database's, and what is to be seen before the audit.
+pub(crate) fn cut_around_commit(database: &Postgres, arguments: &[&str], look: impl FnOnce()) {
     const CUTS: u32 = 200;
-    let database = database();
     let proxy = Proxy::start(&database.sockets()).unwrap();
-    let nodes = Nodes::start(3, &["--database-url", &proxy.url(database.user(), DATABASE)]);
+    let url = proxy.url(database.user(), DATABASE);
+    let nodes = Nodes::start(3, &[&["--database-url", &url], arguments].concat());
     let sale = Sale::open(&nodes);
     sale.run(|sale| {
         proxy.cut(true);
@@ -92,7 +97,8 @@ fn connections_are_cut_200_times_around_commit() {
         proxy.cut(false);
     });
     assert!(proxy.cuts() >= CUTS, "{} cuts: more bookings are needed", proxy.cuts());
-    sale.audit(&database);
+    look();
+    sale.audit(database);
 }
 
 #[test]
