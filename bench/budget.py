@@ -23,7 +23,8 @@ BOOKINGS = 150_000
 CONNECTIONS = 256
 TICKS_A_SECOND = 100
 
-# The first that fits counts. Threads: t(okio), s(hard), c(ommitter); k is the kernel on any of them.
+# The first that fits counts. Threads: t(okio), s(hard), which also commits small batches, c(ommitter) and the housekeeper, who moves what is in
+# the log into redb; k is the kernel on any of them.
 STAGES = [
     ("network: the kernel's sockets", "k", r"tcp|skb|sock|inet|ip_|net_|epoll|ep_|__dev|softirq|eth_|sk_|napi|copy_to_iter|copy_from_iter|sendto|recvfrom|simple_copy"),
     ("disk: the kernel's files", "k", r"ext4|jbd2|blk|bio|folio|iowrite|virt|block|filemap|fdatasync|pwrite|writeback|xas_|iomap|dd_|scsi"),
@@ -35,10 +36,10 @@ STAGES = [
     ("keys: hashes and fingerprints", "t", r"blake3|idempotency|Secret"),
     ("routing: who asks, which inventory", "t", r"caller|create::|submit|registry|Registry|find_inventory|rates|view|engine::"),
     ("runtime: tasks, timers, queues", "t", r"tokio|mio|futures|poll|waker|oneshot|watch|core::future|AtomicWaker|parking_lot"),
-    ("store: redb and the mark", "c", r"redb|xxh|embedded|mark"),
-    ("journal: encoding and hashing", "c", r"postcard|blake3|codec|record|serde|encode|Serialize"),
-    ("showing it to readers", "c", r"publish|Publish|view|View|rpds|Touched|moved"),
-    ("answering: from the committer to whoever waits", "c", r"answer|oneshot|waker|tokio|commit|Part|part"),
+    ("store: the log, redb and the mark", "sc", r"redb|xxh|store::|mark"),
+    ("journal: encoding and hashing", "sc", r"postcard|blake3|codec|record|serde|encode|Serialize"),
+    ("showing it to readers", "sc", r"publish|Publish|view|View|Touched|moved"),
+    ("answering: whoever waits", "sc", r"answer|oneshot|waker|tokio|commit|Part|part"),
     ("deciding: the rules", "s", r"boxoffice_core"),
     ("batches: from the queue to the committer", "s", r"boxoffice_engine|inbox|shard|rpds|parking_lot"),
     ("memory: allocating, freeing, copying", "tsc", r"mi_|malloc|free|memmove|memset|memcpy|drop_in_place|alloc|realloc|drop_slow"),
@@ -129,7 +130,7 @@ def cpu(pid):
 
 
 def stage_of(thread, symbol):
-    where = "k" if symbol.startswith("[k]") else {"tokio": "t", "shard": "s", "commi": "c"}.get(thread[:5], "t")
+    where = "k" if symbol.startswith("[k]") else {"tokio": "t", "shard": "s", "commi": "c", "house": "c"}.get(thread[:5], "t")
     for name, threads, pattern in STAGES:
         if where in threads and re.search(pattern, symbol):
             return name

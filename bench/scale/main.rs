@@ -77,8 +77,8 @@ const TABLES: [Table; 3] = [
         work: Work::Hold,
         sizes: &[10_000, 100_000, 1_000_000, 10_000_000],
         quick: &[10_000, 20_000],
-        // Four of five seats at most are sold, and the last hall is the one that is booked on.
-        stock: |bookings| Stock { events: bookings.div_ceil(800_000), seats: 1_000_000, bookings },
+        // Half of the seats at most are sold, and the last hall is the one that is booked on.
+        stock: |bookings| Stock { events: bookings.div_ceil(500_000), seats: 1_000_000, bookings },
     },
 ];
 

@@ -87,14 +87,14 @@ impl Contender {
             BoxofficeBatch => &[1, 2, 4],
             // More gain nothing, and may take minutes to end: votes are split when many want one lock.
             RedlockEvent => &[1, 4, 16],
+            // Each has a connection of its own, and PostgreSQL a process for each.
+            SlotRowLocked | RedlockSeat => &[1, 4, 16, 64, 256],
             RedisLuaEverySecond
             | RedisLuaAlways
             | RedisScriptEverySecond
             | RedisScriptAlways
-            | SlotRowLocked
-            | RedlockSeat
             | BoxofficeSingle
-            | BoxofficeShared => &[1, 4, 16, 64, 256],
+            | BoxofficeShared => &[1, 4, 16, 64, 256, 1_024],
         }
     }
 

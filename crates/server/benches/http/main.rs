@@ -1,5 +1,5 @@
 //! Bookings over HTTP beside an echo server on the same stack, and many connections at once:
-//! `cargo bench -p boxoffice-server --bench http [-- bookings | connections]`.
+//! `cargo bench -p boxoffice-server --bench http [-- bookings | batches | connections]`.
 //!
 //! The echo server is axum on hyper with the same runtime, in a process of its own, and answers each request with its own
 //! body. What lies between the two is ours: JSON, routing, rules, the journal, the disk.
@@ -19,9 +19,9 @@ const CONNECTIONS: usize = 256;
 const LASTING: Duration = Duration::from_secs(4);
 const ROUNDS: usize = 3;
 const BATCH_COMMANDS: usize = 5_000;
-const BATCH_CONNECTIONS: usize = 2;
-/// What a small commit writes (`strace -c`).
-const COMMIT_PAGES: u64 = 9;
+const BATCH_CONNECTIONS: usize = 4;
+/// What a commit of some twenty bookings writes.
+const COMMIT_PAGES: u64 = 2;
 const SYNCS: u64 = 1_000;
 /// Requests are due in groups, so long after each other.
 const TICK: Duration = Duration::from_micros(500);
@@ -35,10 +35,14 @@ fn main() {
     let wanted = std::env::args().nth(1).filter(|argument| argument != "--bench");
     runtime.block_on(async {
         print_machine();
-        if wanted.as_deref() != Some("connections") {
+        let is_wanted = |part| wanted.as_deref().is_none_or(|wanted| wanted == part);
+        if is_wanted("bookings") {
             measure().await;
         }
-        if wanted.as_deref() != Some("bookings") {
+        if is_wanted("batches") {
+            batches().await;
+        }
+        if is_wanted("connections") {
             connections::measure().await;
         }
     });
@@ -139,7 +143,6 @@ async fn measure() {
         "p99 of bookings at half the peak / p99 of a sync: {:.1} (median of {syncs_long:.1?}); wanted at most 3",
         syncs_long[ROUNDS / 2]
     );
-    batches().await;
 }
 
 fn print_row(name: &str, measured: &mut Measured, cpu_seconds: f64) {
@@ -238,6 +241,16 @@ fn commits_of_nothing(directory: &std::path::Path) -> Measured {
 }
 
 async fn batches() {
+    let mut rates = Vec::new();
+    for _ in 0..ROUNDS {
+        rates.push(batches_of_one_hall().await);
+    }
+    rates.sort_by(f64::total_cmp);
+    println!("bookings/s in batches: {:.0} (median of {rates:.0?}); wanted 300000", rates[ROUNDS / 2]);
+}
+
+/// Half a million bookings; how many a second.
+async fn batches_of_one_hall() -> f64 {
     let directory = tempfile::tempdir().expect("a directory");
     let mut server = boxoffice(directory.path());
     create_hall(&server, "hall").await;
@@ -283,9 +296,10 @@ async fn batches() {
     let bookings = (requests.len() * BATCH_COMMANDS) as f64;
     let took = start.elapsed().as_secs_f64();
     println!(
-        "POST /v1/batch of {BATCH_COMMANDS}, {BATCH_CONNECTIONS} connections: {:.0} bookings/s, {:.1} us CPU each; wanted 300,000/s",
+        "POST /v1/batch of {BATCH_COMMANDS}, {BATCH_CONNECTIONS} connections: {:.0} bookings/s, {:.1} us CPU each",
         bookings / took,
         (server.cpu_seconds() - before) * 1e6 / bookings,
     );
     server.stop();
+    bookings / took
 }

@@ -15,7 +15,6 @@ use boxoffice_engine::{Clock, Engine, Settings};
 use clap::Args;
 use http_body_util::BodyExt;
 use rand::seq::IndexedRandom;
-use redb::backends::InMemoryBackend;
 use serde_json::{Value, json};
 use tower_service::Service;
 
@@ -68,8 +67,7 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
 }
 
 async fn demo(options: &Options) -> Result<(), Failure> {
-    let files = Files { store: Box::new(InMemoryBackend::new()), mark: Box::new(InMemoryBackend::new()) };
-    let store = Arc::new(EmbeddedStore::open_files(files)?);
+    let store = Arc::new(EmbeddedStore::open_files(Files::in_memory())?);
     let engine = Engine::start(store, Clock::system(), &Settings::default())?;
     let mut settings = AppSettings { loopback: options.listen.ip().is_loopback(), ..AppSettings::default() };
     let key = if settings.loopback { None } else { Some(make_key(&engine, Role::Admin)?) };
