@@ -24,10 +24,11 @@ use crate::problem::Problem;
     tag = "customers",
     operation_id = "forget_contact",
     params(
-        ("customer" = String, Path, description = "The caller's reference for them.", example = "user-42"),
+        ("customer" = String, Path, description = "The caller's reference for them.", max_length = 200, example = "user-42"),
     ),
     responses(
         (status = 204, description = "Nothing is left of it."),
+        (status = 400, description = "`INVALID_REQUEST`: no customer has such a name."),
     ),
 )]
 pub(crate) async fn forget_contact(

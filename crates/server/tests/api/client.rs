@@ -7,6 +7,8 @@ use std::time::Duration;
 use flate2::bufread::GzDecoder;
 use serde_json::Value;
 
+use crate::documented;
+
 /// Longer than anything the server may take, so that a test that hangs says where.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -67,7 +69,9 @@ impl Call {
         let mut stream = connect(self.address)?;
         // A server that refuses a body early may close before all of it is written: the answer counts.
         drop(stream.write_all(&self.text("HTTP/1.1")));
-        read_reply(&mut BufReader::new(stream), self.method == "HEAD")
+        let reply = read_reply(&mut BufReader::new(stream), self.method == "HEAD")?;
+        documented::check(&self.method, &self.path, reply.status);
+        Ok(reply)
     }
 
     /// Opens a live stream. The older HTTP is answered without chunks.

@@ -53,6 +53,14 @@ fn a_retry_after_an_erasure_still_gets_the_first_answer() {
 }
 
 #[test]
+fn a_name_that_no_customer_can_have_is_refused() {
+    let server = Server::shared();
+    let erase = |name: &str| server.call("DELETE", &format!("/v1/customers/{name}/contact")).send();
+    erase(&"a".repeat(200)).expect(204);
+    assert_eq!(erase(&"a".repeat(201)).pointer(), "/customer");
+}
+
+#[test]
 fn who_cannot_book_leaves_no_key_behind() {
     let server = std::sync::Arc::new(Server::start(&[]));
     let hall = Venue::create(&server, "event", &event_body("gala", &section(1, 9)));

@@ -7,6 +7,7 @@ mod client;
 mod common;
 mod crash;
 mod customers;
+mod documented;
 mod errors;
 mod events;
 mod express;
