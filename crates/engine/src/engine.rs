@@ -19,9 +19,7 @@ use crate::clock::{Clock, ClocksApart};
 use crate::history;
 use crate::ids::{self, InventoryNumber, inventory_of};
 use crate::inbox::{Inbox, Rejected};
-use crate::limits::{
-    CATCH_UP_MAX, NAME_BYTES_MAX, QUEUE_COMMANDS_MAX, SEAL_AHEAD_COMMANDS_MIN, SNAPSHOT_JOURNAL_BYTES_MIN,
-};
+use crate::limits::{CATCH_UP_MAX, NAME_BYTES_MAX, QUEUE_COMMANDS_MAX, SNAPSHOT_JOURNAL_BYTES_MIN};
 use crate::load::LoadError;
 use crate::moved::Moved;
 use crate::published::{Entry, Published, Registry, State, route_of};
@@ -60,8 +58,9 @@ pub struct Settings {
     pub retention: Retention,
     /// The journal of an inventory grows at least this much between snapshots, however small the inventory is.
     pub snapshot_journal_bytes_min: u64,
-    /// See [`SEAL_AHEAD_COMMANDS_MIN`]; smaller only in simulations.
-    pub seal_ahead_commands_min: usize,
+    /// In place of [`crate::limits::SEAL_AHEAD_COMMANDS_MIN`] or, on a store that others share,
+    /// [`crate::limits::SEAL_AHEAD_SHARED_COMMANDS_MIN`]: for simulations.
+    pub seal_ahead_commands_min: Option<usize>,
 }
 
 impl Default for Settings {
@@ -72,7 +71,7 @@ impl Default for Settings {
             idle_after: Duration::from_secs(600),
             retention: Retention::All,
             snapshot_journal_bytes_min: SNAPSHOT_JOURNAL_BYTES_MIN,
-            seal_ahead_commands_min: SEAL_AHEAD_COMMANDS_MIN,
+            seal_ahead_commands_min: None,
         }
     }
 }

@@ -10,9 +10,14 @@ pub const BATCH_COMMANDS_MAX: usize = 16_384;
 /// Seats and tickets in the bookings of one batch, for the same reasons: each is a row where a store keeps tables. A batch
 /// exceeds it by its last command at most, or by what has waited together for an inventory or for its turn.
 pub const BATCH_UNITS_MAX: usize = 4 * BATCH_COMMANDS_MAX;
-/// A batch of so many commands is sealed while the one before it is still being made durable. Smaller ones wait and grow:
-/// each commit costs the same, whatever is in it.
-pub const SEAL_AHEAD_COMMANDS_MIN: usize = 1_024;
+/// A batch of so many commands is sealed while the one before it is still being made durable. Smaller ones wait and grow: each
+/// commit costs the same, whatever is in it. Larger ones need not wait: what they would save is less than what they keep waiting.
+pub const SEAL_AHEAD_COMMANDS_MIN: usize = 256;
+/// The same on a store that others share, where a commit costs more.
+pub const SEAL_AHEAD_SHARED_COMMANDS_MIN: usize = 1_024;
+/// Commands and questions that a shard takes before it looks whether a batch is through: what waits for the disk must not wait for what waits to
+/// be decided.
+pub const DECIDED_COMMANDS_MAX: usize = 256;
 /// Commands that a shard looks ahead at: enough to keep the memory busy, few enough that what was fetched is still there.
 pub const LOOK_AHEAD_COMMANDS: usize = 16;
 /// Commands that wake a shard while its last batch is being made durable. Deciding so many takes a small part of a commit.
@@ -86,5 +91,7 @@ pub const CLOCKS_COMPARED_EVERY: Duration = Duration::from_secs(1);
 /// Wall and monotonic clock may drift apart this much before it counts as a jump.
 pub const CLOCK_JUMP_MS: i64 = 60_000;
 /// So much is gathered in one of the two files of the embedded store's log before it is moved: enough that many commits share
-/// what that costs, little enough that a start reads it in no time.
-pub const LOG_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// what that costs, little enough that the disk is not busy with it for long, and that a start reads it in no time.
+pub const LOG_FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
+/// What is moved is made durable in pieces of about this size: a commit that comes meanwhile waits for one of them, and not for all.
+pub const UNSYNCED_BYTES_MAX: u64 = 512 * 1024;

@@ -28,7 +28,8 @@ use crate::engine::Settings;
 use crate::ids::{InventoryNumber, inventory_of};
 use crate::limits::{
     BATCH_COMMANDS_MAX, BATCH_UNITS_MAX, CONTENDED_MS, FORGET_KEYS_EVERY_MS, IDLE_SWEEP_MS,
-    SNAPSHOT_JOURNAL_FACTOR_MAX, WAITING_FOR_LOAD_COMMANDS_MAX,
+    SEAL_AHEAD_COMMANDS_MIN, SEAL_AHEAD_SHARED_COMMANDS_MIN, SNAPSHOT_JOURNAL_FACTOR_MAX,
+    WAITING_FOR_LOAD_COMMANDS_MAX,
 };
 use crate::load::{Chain, LoadError, Loaded};
 use crate::part::{Draft, Fenced, LastHash, Part, Through};
@@ -168,7 +169,11 @@ impl Shard {
             numbers,
             idle_after_ms: i64::try_from(settings.idle_after.as_millis()).unwrap_or(i64::MAX),
             snapshot_journal_bytes_min: settings.snapshot_journal_bytes_min,
-            seal_ahead_commands_min: settings.seal_ahead_commands_min,
+            seal_ahead_commands_min: settings.seal_ahead_commands_min.unwrap_or(if is_shared {
+                SEAL_AHEAD_SHARED_COMMANDS_MIN
+            } else {
+                SEAL_AHEAD_COMMANDS_MIN
+            }),
             generations: 0,
             live: HashMap::default(),
             loading: HashMap::default(),

@@ -18,8 +18,9 @@ use crate::engine::shard_of;
 use crate::ids::{InventoryNumber, inventory_of};
 use crate::inbox::Inbox;
 use crate::limits::{
-    BUSY_COMMANDS_MIN, CLOCKS_COMPARED_EVERY, COMMITTED_HERE_COMMANDS_MAX, FOLLOW_ALL_EVERY,
-    FOLLOW_AT_ONCE_EVERY, FOLLOW_EVERY, GATHERED_COMMANDS, GATHERED_FOR, LOOK_AHEAD_COMMANDS,
+    BUSY_COMMANDS_MIN, CLOCKS_COMPARED_EVERY, COMMITTED_HERE_COMMANDS_MAX, DECIDED_COMMANDS_MAX,
+    FOLLOW_ALL_EVERY, FOLLOW_AT_ONCE_EVERY, FOLLOW_EVERY, GATHERED_COMMANDS, GATHERED_FOR,
+    LOOK_AHEAD_COMMANDS,
 };
 use crate::load::{self, LoadError, Loaded};
 use crate::part::Part;
@@ -302,7 +303,10 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
             }
         }
         let mut looked_at = 0;
-        while !shard.is_full()
+        let mut decided = 0;
+        // Not all that waits at once: when a batch is through, the next one is not to be kept from the disk.
+        while decided < DECIDED_COMMANDS_MAX
+            && !shard.is_full()
             && let Some(offer) = offers.pop_front()
         {
             if looked_at == 0 {
@@ -310,6 +314,7 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
                 looked_at = soon.inspect(|offer| look_ahead(&shard, offer)).count();
             }
             looked_at -= 1;
+            decided += 1;
             match offer {
                 Offer::Command(request) => shard.submit(now, request),
                 Offer::Show(number, reader) => shard.show(number, reader),

@@ -112,7 +112,15 @@ impl Disk {
     pub fn files(&self, log_bytes_max: u64) -> Files {
         let handle = |name| -> Box<dyn StorageBackend> { Box::new(Handle { disk: self.clone(), name }) };
         let logs = [handle(Name::Logs(0)), handle(Name::Logs(1))];
-        Files { store: handle(Name::Store), mark: handle(Name::Mark), logs, log_bytes_max }
+        // So little that most moves are synced on the way.
+        let unsynced_bytes_max = 16 * 1024;
+        Files {
+            store: handle(Name::Store),
+            mark: handle(Name::Mark),
+            logs,
+            log_bytes_max,
+            unsynced_bytes_max,
+        }
     }
 
     /// Lets the operation after so many more fail.

@@ -59,7 +59,7 @@ impl Settings {
             idle_after: self.idle_after,
             retention: self.retention,
             snapshot_journal_bytes_min: self.snapshot_journal_bytes_min,
-            seal_ahead_commands_min: self.seal_ahead_commands_min,
+            seal_ahead_commands_min: Some(self.seal_ahead_commands_min),
         }
     }
 }

@@ -307,8 +307,8 @@ impl Disk {
     fn open(&self) -> Result<EmbeddedStore, String> {
         let file = |file: &MemoryFile| -> Box<dyn StorageBackend> { Box::new(file.clone()) };
         let logs = self.logs.each_ref().map(file);
-        let files =
-            Files { store: file(&self.store), mark: file(&self.mark), logs, log_bytes_max: LOG_BYTES_MAX };
+        let (store, mark) = (file(&self.store), file(&self.mark));
+        let files = Files { store, mark, logs, log_bytes_max: LOG_BYTES_MAX, unsynced_bytes_max: u64::MAX };
         EmbeddedStore::open_files(files).map_err(|error| error.to_string())
     }
 }

@@ -66,8 +66,9 @@ fn crash_everywhere(log_bytes_max: u64) {
             let mut disk = moment.crash(damage, random.fork());
             if random.percent(10) {
                 disk.fail_after(random.below(40), Failure::Crash);
-                // Whether it got that far or not: the next one starts from what this one left.
-                drop(EmbeddedStore::open_files(disk.files(log_bytes_max)));
+                // Whether it got that far or not: the next one starts from what this one left. Half of them want more log than there is.
+                let log_bytes_wanted = log_bytes_max << random.below(2);
+                drop(EmbeddedStore::open_files(disk.files(log_bytes_wanted)));
                 disk.stop();
                 disk = disk.moment().crash(Damage::Torn, random.fork());
                 second_crashes += 1;

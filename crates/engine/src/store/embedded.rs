@@ -45,7 +45,7 @@ use super::tables::{
 use super::waiting::{Gathered, Waiting};
 use super::{BatchWrite, CommitError, Document, Store, StoreError, Stored};
 use crate::ids::InventoryNumber;
-use crate::limits::{LOG_FILE_BYTES_MAX, SNAPSHOT_CHUNK_BYTES};
+use crate::limits::{LOG_FILE_BYTES_MAX, SNAPSHOT_CHUNK_BYTES, UNSYNCED_BYTES_MAX};
 use crate::record::{self, Hash, Head, Manifest, RecordError};
 
 /// The version of the tables and of the log.
@@ -87,13 +87,21 @@ pub struct Files {
     pub logs: [Box<dyn StorageBackend>; 2],
     /// So much is gathered in one of the log's files before it is moved. What is larger goes to redb at once.
     pub log_bytes_max: u64,
+    /// So much of redb's is written before it is synced.
+    pub unsynced_bytes_max: u64,
 }
 
 impl Files {
     /// Of a new store that is gone with the process.
     pub fn in_memory() -> Files {
         let file = || Box::new(InMemoryBackend::new());
-        Files { store: file(), mark: file(), logs: [file(), file()], log_bytes_max: LOG_FILE_BYTES_MAX }
+        Files {
+            store: file(),
+            mark: file(),
+            logs: [file(), file()],
+            log_bytes_max: LOG_FILE_BYTES_MAX,
+            unsynced_bytes_max: UNSYNCED_BYTES_MAX,
+        }
     }
 }
 
@@ -160,7 +168,7 @@ impl EmbeddedStore {
     fn open_trusting(files: Files, care: Care) -> Result<EmbeddedStore, OpenError> {
         let io_of = |name: &'static str| move |error| OpenError::Io { path: name.into(), error };
         let store_bytes = files.store.len().map_err(io_of(STORE_FILE))?;
-        let file = ProvingFile::new(files.store).map_err(io_of(STORE_FILE))?;
+        let file = ProvingFile::new(files.store, files.unsynced_bytes_max).map_err(io_of(STORE_FILE))?;
         let repaired = Arc::new(AtomicBool::new(false));
         let mut builder = redb::Builder::new();
         builder.set_cache_size(CACHE_BYTES).set_repair_callback({
@@ -225,6 +233,8 @@ impl EmbeddedStore {
             // What is not proved is not written.
             Care::Look => return Ok(store),
         }
+        // A store that says that it has a log is never seen without its files.
+        store.log.lock().fill().map_err(|(file, error)| io_of(LOG_FILES[file])(error))?;
         let written = if has_log { store.move_all() } else { store.initialize(meta, &key) };
         written.map_err(|error| {
             let kind = match &error {
@@ -272,10 +282,8 @@ impl EmbeddedStore {
         })
     }
 
-    /// Makes the tables, so that a missing one is never taken for an empty one, and the log.
+    /// Makes the tables, so that a missing one is never taken for an empty one.
     fn initialize(&self, meta: Option<Meta>, key: &Key) -> Result<(), CommitError> {
-        // A store that says that it has a log is never seen without its files.
-        self.log.lock().create().map_err(|error| failed_write("the log", &error))?;
         let inventories = meta.map_or(0, |meta| meta.inventories);
         self.write(Durability::Immediate, |transaction| {
             transaction.open_table(JOURNAL)?;
@@ -611,6 +619,7 @@ fn files_in(directory: &Path) -> Result<Files, OpenError> {
         mark: open(MARK_FILE)?,
         logs: [open(LOG_FILES[0])?, open(LOG_FILES[1])?],
         log_bytes_max: LOG_FILE_BYTES_MAX,
+        unsynced_bytes_max: UNSYNCED_BYTES_MAX,
     })
 }
 
@@ -747,7 +756,7 @@ mod tests {
         let open = || {
             let file = |file: &SharedFile| -> Box<dyn StorageBackend> { Box::new(file.clone()) };
             let logs = [file(&first), file(&second)];
-            let files = Files { store: file(&store), mark: file(&mark), logs, log_bytes_max: 1 << 20 };
+            let files = Files { store: file(&store), mark: file(&mark), logs, ..Files::in_memory() };
             EmbeddedStore::open_files(files).map_err(|error| error.to_string())
         };
         let made = open().unwrap();

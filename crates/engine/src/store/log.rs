@@ -30,8 +30,8 @@ const PAGE_BYTES: usize = 4096;
 const MAGIC: [u8; 8] = *b"\xffBOXLOG\x01";
 const HEADER_BYTES: usize = 24;
 const HASH_BYTES: usize = 32;
-/// A file grows by this much: its length is part of what a sync has to write.
-const GROWTH_BYTES: u64 = 1024 * 1024;
+/// Zeros are written in pieces of this size.
+const FILLING_BYTES: u64 = 1024 * 1024;
 
 /// The log, by whoever commits.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ pub(super) struct Log {
     current: usize,
     /// Where the next frame goes.
     offset: u64,
-    /// No file becomes longer.
+    /// As long as the files are at least: see [`Log::fill`].
     bytes_max: u64,
     key: Key,
     /// The next frame.
@@ -107,7 +107,7 @@ fn read_length(bytes: &mut &[u8]) -> Option<usize> {
 }
 
 impl Log {
-    /// A log that is written from its beginning. What it has is to be read first: see [`read`].
+    /// A log that is written from its beginning. What it has is to be read first ([`read`]), then it is to be filled ([`Log::fill`]).
     pub(super) fn new(files: [Box<dyn StorageBackend>; 2], bytes_max: u64, key: Key) -> Log {
         Log { files, current: 0, offset: 0, bytes_max, key, frame: Vec::new() }
     }
@@ -117,16 +117,26 @@ impl Log {
         &self.files
     }
 
-    /// Makes the files of a new log, which are never empty afterwards.
-    pub(super) fn create(&self) -> io::Result<()> {
-        for file in &self.files {
-            if file.len()? == 0 {
-                file.set_len(PAGE_BYTES as u64)?;
-            }
-            // Whoever made it longer before may have died before this.
-            file.sync_data()?;
+    /// Sees to it that the files are as long as they get, with zeros that are on the disk: a sync of pages that were written before has
+    /// nothing else to write, neither lengths nor where the pages are. Whoever dies meanwhile leaves a hole, which costs time and nothing
+    /// else. An error comes with the index of the file.
+    pub(super) fn fill(&self) -> Result<(), (usize, io::Error)> {
+        for (index, file) in self.files.iter().enumerate() {
+            self.fill_file(&**file).map_err(|error| (index, error))?;
         }
         Ok(())
+    }
+
+    fn fill_file(&self, file: &dyn StorageBackend) -> io::Result<()> {
+        let mut length = file.len()?;
+        while length < self.bytes_max {
+            let end = self.bytes_max.min(length + FILLING_BYTES);
+            file.set_len(end)?;
+            file.write(length, &vec![0; usize::try_from(end - length).map_err(io::Error::other)?])?;
+            length = end;
+        }
+        // Whoever made it longer before may have died before this.
+        file.sync_data()
     }
 
     /// Makes the frame of a commit; says whether a file has room for it at all.
@@ -163,14 +173,9 @@ impl Log {
     /// Makes the frame durable.
     pub(super) fn append(&mut self) -> io::Result<()> {
         let file = &self.files[self.current];
-        let end = self.offset + self.frame.len() as u64;
-        let length = file.len()?;
-        if length < end {
-            file.set_len(end.max((length + GROWTH_BYTES).min(self.bytes_max)))?;
-        }
         file.write(self.offset, &self.frame)?;
         file.sync_data()?;
-        self.offset = end;
+        self.offset += self.frame.len() as u64;
         Ok(())
     }
 
@@ -267,6 +272,7 @@ mod tests {
     /// A log with the given commits, each so many bytes long, and where each begins.
     fn filled(bytes_max: u64, commits: &[(u64, usize)]) -> (Log, Vec<(usize, u64)>) {
         let mut log = Log::new(files(), bytes_max, KEY);
+        log.fill().unwrap();
         let mut places = Vec::new();
         for &(commit, bytes) in commits {
             assert!(log.prepare(commit, &[entry(bytes), entry(1)]));

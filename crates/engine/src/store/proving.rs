@@ -4,10 +4,14 @@
 //! repaired by then, or the next start, or whoever comes with tools, finds less than there was. So while a store is being
 //! opened its file's writes are held in memory, and reads see them. They are made, in their order and with the syncs
 //! between them, when the store has been found whole, and forgotten when it has not.
+//!
+//! From then on it is made durable as it is written, piece by piece. redb writes all pages of a transaction at once, and the disk
+//! would be busy with them for as long as they are many, while commits wait that are a page long.
 
 use std::io;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::RwLock;
 use redb::{BackendError, StorageBackend};
@@ -21,6 +25,11 @@ struct Inner {
     file: Box<dyn StorageBackend>,
     /// `None` when the file has proved itself.
     held: RwLock<Option<Held>>,
+    /// Written since the last sync, from then on.
+    unsynced_bytes: AtomicU64,
+    unsynced_bytes_max: u64,
+    /// A sync failed. redb does not hear of all that fails in a write, and the system says it once: so nothing works any more.
+    sync_failed: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -37,9 +46,15 @@ enum Act {
 }
 
 impl ProvingFile {
-    pub(super) fn new(file: Box<dyn StorageBackend>) -> io::Result<ProvingFile> {
+    pub(super) fn new(file: Box<dyn StorageBackend>, unsynced_bytes_max: u64) -> io::Result<ProvingFile> {
         let held = Held { acts: Vec::new(), length: file.len()? };
-        Ok(ProvingFile(Arc::new(Inner { file, held: RwLock::new(Some(held)) })))
+        Ok(ProvingFile(Arc::new(Inner {
+            file,
+            held: RwLock::new(Some(held)),
+            unsynced_bytes: AtomicU64::new(0),
+            unsynced_bytes_max,
+            sync_failed: AtomicBool::new(false),
+        })))
     }
 
     /// Does what was held back. From here on everything is done at once.
@@ -56,6 +71,13 @@ impl ProvingFile {
             }
         }
         *held = None;
+        Ok(())
+    }
+
+    fn unless_a_sync_failed(&self) -> io::Result<()> {
+        if self.0.sync_failed.load(Ordering::SeqCst) {
+            return Err(io::Error::other("an earlier sync failed"));
+        }
         Ok(())
     }
 
@@ -127,15 +149,38 @@ impl StorageBackend for ProvingFile {
     }
 
     fn set_len(&self, length: u64) -> io::Result<()> {
-        if self.hold(|| Act::SetLength(length)) { Ok(()) } else { self.0.file.set_len(length) }
+        if self.hold(|| Act::SetLength(length)) {
+            return Ok(());
+        }
+        self.unless_a_sync_failed()?;
+        self.0.file.set_len(length)
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        if self.hold(|| Act::Sync) { Ok(()) } else { self.0.file.sync_data() }
+        if self.hold(|| Act::Sync) {
+            return Ok(());
+        }
+        self.unless_a_sync_failed()?;
+        self.0.unsynced_bytes.store(0, Ordering::Relaxed);
+        let synced = self.0.file.sync_data();
+        if synced.is_err() {
+            self.0.sync_failed.store(true, Ordering::SeqCst);
+        }
+        synced
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        if self.hold(|| Act::Write(offset, data.to_vec())) { Ok(()) } else { self.0.file.write(offset, data) }
+        if self.hold(|| Act::Write(offset, data.to_vec())) {
+            return Ok(());
+        }
+        self.unless_a_sync_failed()?;
+        self.0.file.write(offset, data)?;
+        let written = data.len() as u64;
+        let unsynced = self.0.unsynced_bytes.fetch_add(written, Ordering::Relaxed) + written;
+        if unsynced < self.0.unsynced_bytes_max {
+            return Ok(());
+        }
+        self.sync_data()
     }
 
     fn close(&self) -> io::Result<()> {
@@ -172,7 +217,7 @@ mod tests {
         let file = InMemoryBackend::new();
         file.set_len(6).unwrap();
         file.write(0, b"abcdef").unwrap();
-        let proving = ProvingFile::new(Box::new(file)).unwrap();
+        let proving = ProvingFile::new(Box::new(file), u64::MAX).unwrap();
         proving.set_len(7).unwrap();
         proving.write(4, b"XYZ").unwrap();
         assert_eq!(bytes(&proving), b"abcdXYZ");
@@ -191,5 +236,76 @@ mod tests {
         assert_eq!(bytes(&*proving.0.file), b"a--dX\0\0\0");
         proving.write(0, b"!").unwrap();
         assert_eq!(bytes(&*proving.0.file), b"!--dX\0\0\0", "from then on at once");
+    }
+
+    /// Counts its syncs, one of which fails.
+    #[derive(Debug)]
+    struct Counting {
+        file: InMemoryBackend,
+        syncs: Arc<AtomicU64>,
+        failing: u64,
+    }
+
+    impl StorageBackend for Counting {
+        fn len(&self) -> io::Result<u64> {
+            self.file.len()
+        }
+
+        fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+            self.file.read(offset, out)
+        }
+
+        fn set_len(&self, length: u64) -> io::Result<()> {
+            self.file.set_len(length)
+        }
+
+        fn sync_data(&self) -> io::Result<()> {
+            let turn = self.syncs.fetch_add(1, Ordering::Relaxed) + 1;
+            if turn == self.failing { Err(io::Error::other("the disk")) } else { Ok(()) }
+        }
+
+        fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+            self.file.write(offset, data)
+        }
+    }
+
+    /// A file of 64 bytes that is synced every eight, and how often it was.
+    fn counting(failing: u64) -> (ProvingFile, Arc<AtomicU64>) {
+        let syncs = Arc::new(AtomicU64::new(0));
+        let file = Counting { file: InMemoryBackend::new(), syncs: Arc::clone(&syncs), failing };
+        file.set_len(64).unwrap();
+        (ProvingFile::new(Box::new(file), 8).unwrap(), syncs)
+    }
+
+    #[test]
+    fn what_is_written_is_synced_piece_by_piece_once_the_file_has_proved_itself() {
+        let (proving, syncs) = counting(u64::MAX);
+        let fill = |pieces: u64| (0..pieces).for_each(|at| proving.write(at * 2, b"ab").unwrap());
+        let synced = || syncs.load(Ordering::Relaxed);
+        fill(8);
+        assert_eq!(synced(), 0, "nothing is written yet");
+        proving.proved().unwrap();
+        fill(3);
+        assert_eq!(synced(), 0);
+        fill(1);
+        assert_eq!(synced(), 1);
+        fill(8);
+        assert_eq!(synced(), 3);
+        fill(3);
+        proving.sync_data().unwrap();
+        fill(3);
+        assert_eq!(synced(), 4, "what was synced counts no more");
+    }
+
+    #[test]
+    fn after_a_sync_that_failed_in_a_write_nothing_works_whether_or_not_anybody_heard_of_it() {
+        let (proving, syncs) = counting(1);
+        proving.proved().unwrap();
+        assert!(proving.write(0, b"12345678").is_err());
+        assert!(proving.sync_data().is_err());
+        assert!(proving.write(0, b"1").is_err());
+        assert!(proving.set_len(128).is_err());
+        assert_eq!(syncs.load(Ordering::Relaxed), 1, "no sync is tried again");
+        assert_eq!(proving.len().unwrap(), 64);
     }
 }

@@ -17,7 +17,8 @@ fn start(store: &Arc<MemoryStore>) -> SteppedEngine {
 fn start_at(store: &Arc<MemoryStore>, clock: &Clock) -> SteppedEngine {
     let store = Arc::clone(store) as Arc<dyn Store>;
     let idle_after = Duration::from_secs(86_400);
-    let settings = Settings { shards: 1, seal_ahead_commands_min: 1, idle_after, ..Settings::default() };
+    let settings =
+        Settings { shards: 1, seal_ahead_commands_min: Some(1), idle_after, ..Settings::default() };
     SteppedEngine::start(store, clock.clone(), &settings).unwrap()
 }
 
