@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 use crate::sources;
-use crate::step::{cargo, output_of};
+use crate::step::{debug_server, output_of, target};
 
 /// Exact versions of schemathesis and all it needs.
 const REQUIREMENTS: &str = include_str!("schemathesis.txt");
@@ -52,19 +52,12 @@ const BOOKINGS: [&str; 6] = [
 /// Builds the server, starts it on an empty store, and lets schemathesis loose on it.
 pub(crate) fn run() -> Result<()> {
     let root = sources::root()?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let program = provide(&root.join(&target))?;
-    let built = cargo()
-        .args("build --locked --quiet --package boxoffice-server --bin boxoffice".split(' '))
-        .current_dir(&root)
-        .status();
-    if !built.is_ok_and(|status| status.success()) {
-        return Err(Error::new("the server cannot be built"));
-    }
+    let program = provide(&target(&root))?;
+    let server = debug_server(&root)?;
     let seed = seed()?;
     println!("seed {seed}; BOXOFFICE_SEED={seed} makes the same requests again");
     let place = Directory::new()?;
-    let mut server = Server::start(&root.join(target).join("debug/boxoffice"), &place.0)?;
+    let mut server = Server::start(&server, &place.0)?;
     // The first key ends the time in which everybody is let in; schemathesis makes some too.
     let made = post(server.address, "", "/v1/keys", r#"{"role":"admin","name":"schemathesis"}"#)?;
     let key = made.split("\"key\":\"").nth(1).and_then(|rest| rest.split('"').next());

@@ -1,6 +1,6 @@
 //! Runs other programs, saying what and for how long.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -9,6 +9,25 @@ use crate::error::{Error, Result};
 /// The cargo that runs us.
 pub(crate) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// Builds the server, and says where it is. As the tests of the whole workspace have it: built alone it would get other features of its
+/// dependencies, and so would all of them, for minutes.
+pub(crate) fn debug_server(root: &Path) -> Result<PathBuf> {
+    let status = cargo()
+        .args("test --locked --quiet --no-run --workspace --test api".split(' '))
+        .current_dir(root)
+        .status()
+        .map_err(|error| Error::new(format!("cannot start cargo: {error}")))?;
+    if !status.success() {
+        return Err(Error::new(format!("the server cannot be built ({status})")));
+    }
+    Ok(target(root).join("debug/boxoffice"))
+}
+
+/// Where cargo puts what it builds.
+pub(crate) fn target(root: &Path) -> PathBuf {
+    root.join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
 }
 
 /// Steps done so far and how long each took.

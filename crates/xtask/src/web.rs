@@ -1,11 +1,11 @@
 //! The web pages: their types, and their tests in a real browser against real servers.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use crate::error::{Error, Result};
 use crate::sources;
-use crate::step::{cargo, output_of};
+use crate::step::{debug_server, output_of};
 
 const TESTS: &str = "crates/server/tests/web";
 const PAGES: &str = "crates/server/web";
@@ -16,18 +16,12 @@ pub(crate) fn run(only: Option<&str>) -> Result<()> {
     let tests = root.join(TESTS);
     install(&tests)?;
     check_types()?;
-    succeeds(
-        cargo()
-            .args("build --locked --quiet --package boxoffice-server --bin boxoffice".split(' '))
-            .current_dir(&root),
-        "the server cannot be built",
-    )?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let server = debug_server(&root)?;
     succeeds(
         Command::new("node")
             .args(["--test", "--test-reporter=spec", "--test-concurrency=1"])
             .args(test_files(&tests, only)?)
-            .env("BOXOFFICE_BINARY", root.join(target).join("debug/boxoffice"))
+            .env("BOXOFFICE_BINARY", server)
             .current_dir(&tests),
         "the pages do not do what they should",
     )
