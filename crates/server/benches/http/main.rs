@@ -1,5 +1,5 @@
 //! Bookings over HTTP beside an echo server on the same stack, and many connections at once:
-//! `cargo bench -p boxoffice-server --bench http [-- bookings | batches | connections]`.
+//! `cargo bench -p boxoffice-server --bench http [-- bookings | waits | batches | connections]`.
 //!
 //! The echo server is axum on hyper with the same runtime, in a process of its own, and answers each request with its own
 //! body. What lies between the two is ours: JSON, routing, rules, the journal, the disk.
@@ -22,7 +22,10 @@ const BATCH_COMMANDS: usize = 5_000;
 const BATCH_CONNECTIONS: usize = 4;
 /// What a commit of some twenty bookings writes.
 const COMMIT_PAGES: u64 = 2;
-const SYNCS: u64 = 1_000;
+const SYNCS: u64 = 500;
+const BETWEEN_SYNCS: Duration = Duration::from_millis(3);
+/// Places in a file that are written in turn.
+const SLOTS: u64 = 16;
 /// Requests are due in groups, so long after each other.
 const TICK: Duration = Duration::from_micros(500);
 const ECHO: &str = "BOXOFFICE_BENCH_ECHO";
@@ -37,7 +40,10 @@ fn main() {
         print_machine();
         let is_wanted = |part| wanted.as_deref().is_none_or(|wanted| wanted == part);
         if is_wanted("bookings") {
-            measure().await;
+            bookings().await;
+        }
+        if is_wanted("waits") {
+            waits().await;
         }
         if is_wanted("batches") {
             batches().await;
@@ -96,13 +102,12 @@ async fn create_hall(server: &Server, id: &str) {
     assert_eq!(answer.status, 201, "{}", String::from_utf8_lossy(&answer.body));
 }
 
-async fn measure() {
+async fn bookings() {
     println!(
         "{CONNECTIONS} connections, one request at a time each, {ROUNDS} rounds of {} s in turn",
         LASTING.as_secs()
     );
     let mut ratios = Vec::new();
-    let mut peak: f64 = 0.0;
     println!("{:>24} {:>12} {:>9} {:>9} {:>14}", "", "requests/s", "p50 ms", "p99 ms", "CPU us/request");
     for round in 0..ROUNDS {
         let echo = Server::start(Command::new(std::env::current_exe().expect("this program")).env(ECHO, "1"));
@@ -116,33 +121,45 @@ async fn measure() {
         .await;
         print_row("echo", &mut echoed, echo.cpu_seconds());
         drop(echo);
-        let directory = tempfile::tempdir().expect("a directory");
-        let server = boxoffice(directory.path());
-        create_hall(&server, "hall").await;
-        let before = server.cpu_seconds();
-        let mut booked = closed_loop(
-            server.address,
-            CONNECTIONS,
-            LASTING,
-            move |number| booking(round, number),
-            |answer| answer.status == 201,
-        )
-        .await;
-        print_row("POST /v1/bookings", &mut booked, server.cpu_seconds() - before);
-        ratios.push(booked.per_second() / echoed.per_second());
-        peak = peak.max(booked.per_second());
+        ratios.push(peak(round).await / echoed.per_second());
     }
     ratios.sort_by(f64::total_cmp);
     println!("bookings / echo: {:.2} (median of {ratios:.2?}); wanted 0.5", ratios[ROUNDS / 2]);
-    let mut syncs_long = Vec::new();
-    for _ in 0..ROUNDS {
-        syncs_long.push(half_load(peak / 2.0).await);
+}
+
+/// As many bookings a second as there can be.
+async fn peak(round: usize) -> f64 {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = boxoffice(directory.path());
+    create_hall(&server, "hall").await;
+    let before = server.cpu_seconds();
+    let mut booked = closed_loop(
+        server.address,
+        CONNECTIONS,
+        LASTING,
+        move |number| booking(round, number),
+        |answer| answer.status == 201,
+    )
+    .await;
+    print_row("POST /v1/bookings", &mut booked, server.cpu_seconds() - before);
+    booked.per_second()
+}
+
+async fn waits() {
+    let (mut quiet, mut meanwhile) = (Vec::new(), Vec::new());
+    for round in 0..ROUNDS {
+        let half = peak(round).await / 2.0;
+        let [of_quiet, of_meanwhile] = half_load(half).await;
+        quiet.push(of_quiet);
+        meanwhile.push(of_meanwhile);
     }
-    syncs_long.sort_by(f64::total_cmp);
-    println!(
-        "p99 of bookings at half the peak / p99 of a sync: {:.1} (median of {syncs_long:.1?}); wanted at most 3",
-        syncs_long[ROUNDS / 2]
-    );
+    for (when, syncs_long) in [("before it", &mut quiet), ("meanwhile", &mut meanwhile)] {
+        syncs_long.sort_by(f64::total_cmp);
+        let median = syncs_long[ROUNDS / 2];
+        println!(
+            "p99 of bookings at half the peak / p99 of a sync {when}: {median:.1} (median of {syncs_long:.1?}); wanted at most 3"
+        );
+    }
 }
 
 fn print_row(name: &str, measured: &mut Measured, cpu_seconds: f64) {
@@ -153,10 +170,11 @@ fn print_row(name: &str, measured: &mut Measured, cpu_seconds: f64) {
 }
 
 /// Requests at a steady rate, whether or not earlier ones were answered: waiting counts from when each group was due. All connections
-/// are open, and have been answered once, before the first is due. Returns how many syncs long the p99 is.
-async fn half_load(per_second: f64) -> f64 {
+/// are open, and have been answered once, before the first is due. Returns how many syncs long the p99 is: syncs on a quiet
+/// disk, and such beside it, which wait for processors and for the server's own syncs, too.
+async fn half_load(per_second: f64) -> [f64; 2] {
     let directory = tempfile::tempdir().expect("a directory");
-    let mut syncs = commits_of_nothing(directory.path());
+    let mut quiet = syncs(directory.path(), || false);
     let server = boxoffice(directory.path());
     create_hall(&server, "hall").await;
     let local = tokio::task::LocalSet::new();
@@ -178,6 +196,10 @@ async fn half_load(per_second: f64) -> f64 {
     }
     let start = Instant::now();
     let pace = std::thread::spawn(move || pace(&dues, start, per_second));
+    let meanwhile = std::thread::spawn({
+        let directory = directory.path().to_owned();
+        move || syncs(&directory, || start.elapsed() < LASTING)
+    });
     let latencies = local
         .run_until(async {
             let mut all = Vec::new();
@@ -189,18 +211,22 @@ async fn half_load(per_second: f64) -> f64 {
         .await;
     pace.join().expect("it does not panic");
     let mut measured = Measured { latencies, took: start.elapsed() };
-    syncs.latencies.extend(commits_of_nothing(directory.path()).latencies);
+    let mut meanwhile = meanwhile.join().expect("it does not panic");
     let ms = |duration: Duration| duration.as_secs_f64() * 1_000.0;
     let (p50, p99) = (ms(measured.percentile(50.0)), ms(measured.percentile(99.0)));
     println!(
         "at half the peak ({per_second:.0}/s offered, {:.0}/s answered): p50 {p50:.2} ms, p99 {p99:.2} ms",
         measured.per_second(),
     );
-    let (sync_p50, sync_p99) = (ms(syncs.percentile(50.0)), ms(syncs.percentile(99.0)));
-    println!(
-        "one fdatasync of {COMMIT_PAGES} pages on the same disk, before and after: p50 {sync_p50:.2} ms, p99 {sync_p99:.2} ms"
-    );
-    p99 / sync_p99
+    let print = |when: &str, syncs: &mut Measured| {
+        let (sync_p50, sync_p99) = (ms(syncs.percentile(50.0)), ms(syncs.percentile(99.0)));
+        let long = p99 / sync_p99;
+        println!(
+            "  a sync of {COMMIT_PAGES} pages on the same disk, {when}: p50 {sync_p50:.2} ms, p99 {sync_p99:.2} ms; {long:.1} of these"
+        );
+        long
+    };
+    [print("before", &mut quiet), print("meanwhile", &mut meanwhile)]
 }
 
 /// Tells the connections, one after the other, that a request is due: as many as are every [`TICK`], all at once. A thread
@@ -221,23 +247,31 @@ fn pace(dues: &[tokio::sync::mpsc::UnboundedSender<Instant>], start: Instant, pe
     }
 }
 
-/// What the disk takes to make as many pages durable as a commit writes, in a file that has them already, now and then, as
-/// commits come.
-fn commits_of_nothing(directory: &std::path::Path) -> Measured {
+/// What the disk takes to make as many pages durable as a commit writes, in a file that has them already, now and then: [`SYNCS`] times, and
+/// for as long as there is something beside which it is measured.
+fn syncs(directory: &std::path::Path, goes_on: impl Fn() -> bool) -> Measured {
     use std::os::unix::fs::FileExt;
     let file = std::fs::File::create(directory.join("pages")).expect("a file");
+    let mut measured = Measured::default();
     let start = Instant::now();
-    let latencies = (0..16 + SYNCS).map(|turn| {
-        std::thread::sleep(Duration::from_millis(1));
+    for turn in 0.. {
+        if turn >= SYNCS + SLOTS && !goes_on() {
+            break;
+        }
+        std::thread::sleep(BETWEEN_SYNCS);
         let begun = Instant::now();
         for page in 0..COMMIT_PAGES {
-            let at = (turn % 16 * COMMIT_PAGES + page) * 4096;
+            let at = (turn % SLOTS * COMMIT_PAGES + page) * 4096;
             file.write_all_at(&[turn as u8; 4096], at).expect("it is written");
         }
         file.sync_data().expect("it is durable");
-        begun.elapsed()
-    });
-    Measured { latencies: latencies.skip(16).collect(), took: start.elapsed() }
+        // The first ones make the file longer.
+        if turn >= SLOTS {
+            measured.latencies.push(begun.elapsed());
+        }
+    }
+    measured.took = start.elapsed();
+    measured
 }
 
 async fn batches() {

@@ -1,4 +1,4 @@
-//! Whatever the server answers, its own document must know: every answer that a test gets is looked up in it.
+//! Whatever the server answers, its own document must know: the answer to every [`crate::client::Call`] is looked up in it.
 
 use std::sync::LazyLock;
 
