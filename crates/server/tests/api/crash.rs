@@ -128,8 +128,9 @@ fn a_disk_that_is_full_ends_the_server_and_nothing_acknowledged_is_lost() {
     }
     let serve = store.serve_command("127.0.0.1:0");
     let mut limited = Command::new("sh");
-    // The signal of a file that grows too large is ignored, so that the write fails as on a full disk.
-    limited.args(["-c", "trap '' XFSZ; ulimit -f 6000; exec \"$0\" \"$@\""]);
+    // The signal of a file that grows too large is ignored, so that the write fails as on a full disk. There is room for the log, whose
+    // files are made at their full length, and not for all that comes through it: the limit is 18,000 blocks of 512 bytes.
+    limited.args(["-c", "trap '' XFSZ; ulimit -f 18000; exec \"$0\" \"$@\""]);
     limited.arg(serve.get_program()).args(serve.get_args()).env("NO_COLOR", "1");
     let mut server = store.serve_by(limited);
     server
