@@ -1,10 +1,12 @@
 //! What a live booking weighs: a million of one seat each, by a million customers under a million keys.
 //!
 //! `cargo bench -p boxoffice-core --bench memory` prints the bytes that were asked of the allocator and not given back,
-//! divided by the bookings. What the allocator itself adds is not in it, and the commands are gone.
+//! divided by the bookings. What the allocator itself adds is not in it, and the commands are gone. And how long the longest of
+//! them took: what grows should keep nobody waiting.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its table")]
 
 use std::alloc::System;
+use std::time::{Duration, Instant};
 
 use boxoffice_core::apply;
 use boxoffice_core::command::{Action, Command, Idempotency};
@@ -33,11 +35,16 @@ fn main() {
     let empty = ALLOCATOR.allocated();
     println!("{BOOKINGS} bookings of one seat, one customer with a name of 11 characters, one key each");
     println!();
+    let mut longest = Duration::ZERO;
     for number in 0..BOOKINGS {
-        grant(&mut inventory, &book(number));
+        let command = book(number);
+        let began = Instant::now();
+        grant(&mut inventory, &command);
+        longest = longest.max(began.elapsed());
     }
     let held = (ALLOCATOR.allocated() - empty) / BOOKINGS as usize;
     println!("on hold: {held} bytes a booking (under {BYTES_PER_BOOKING_MAX})");
+    println!("the longest that one of them took: {:.2} ms", longest.as_secs_f64() * 1_000.0);
     for number in 0..BOOKINGS {
         grant(&mut inventory, &confirm(number));
     }

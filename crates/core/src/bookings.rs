@@ -7,13 +7,14 @@ use crate::customers::Accounts;
 use crate::deadlines::Deadlines;
 use crate::ids::{BookingId, RedeemCode};
 use crate::index::Index;
+use crate::pieces::Pieces;
 use crate::time::Timestamp;
 
 /// All bookings ever made, in the order they were made. Everything else in here follows from them and from the order of
 /// the changes; a booking is known by its place in the list, which it never leaves.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Bookings {
-    entries: Vec<Entry>,
+    entries: Pieces<Entry>,
     ids: Index,
     /// Of active bookings.
     codes: Index,
@@ -40,7 +41,7 @@ impl PartialEq for Bookings {
 impl Bookings {
     pub(crate) fn with_capacity(bookings: usize, customers: usize) -> Bookings {
         Bookings {
-            entries: Vec::with_capacity(bookings),
+            entries: Pieces::default(),
             ids: Index::with_capacity(bookings),
             codes: Index::with_capacity(bookings),
             deadlines: Deadlines::default(),

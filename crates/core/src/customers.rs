@@ -7,6 +7,7 @@ use crate::bookings::Bookings;
 use crate::ids::BookingId;
 use crate::index::Index;
 use crate::map::HashMap;
+use crate::pieces::Pieces;
 
 /// The customers of one inventory, to be read.
 #[derive(Debug, Clone, Copy)]
@@ -61,7 +62,7 @@ impl<'a> Customers<'a> {
 /// The accounts of all customers, in the order of their first bookings. A name stands in the customer's bookings only.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Accounts {
-    list: Vec<Counts>,
+    list: Pieces<Counts>,
     names: Index,
     /// By the place of the account. Few customers leave one.
     contacts: HashMap<u32, Box<[u8]>>,
@@ -86,7 +87,7 @@ impl PartialEq for Accounts {
 impl Accounts {
     pub(crate) fn with_capacity(customers: usize) -> Accounts {
         Accounts {
-            list: Vec::with_capacity(customers),
+            list: Pieces::default(),
             names: Index::with_capacity(customers),
             contacts: HashMap::default(),
             revived: HashMap::default(),

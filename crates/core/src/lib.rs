@@ -25,6 +25,7 @@ pub mod map;
 pub mod memory;
 pub mod money;
 pub mod outcome;
+pub mod pieces;
 pub mod pool;
 pub mod refusal;
 pub mod rules;

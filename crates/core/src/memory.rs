@@ -1,11 +1,10 @@
 //! The answers that idempotency keys remember.
 
-use std::collections::VecDeque;
-
 use serde::{Deserialize, Serialize};
 
 use crate::index::{Index, PLACES};
 use crate::outcome::Outcome;
+use crate::pieces::Pieces;
 use crate::time::Timestamp;
 
 /// A digest of an idempotency key, made by the caller with a cryptographic hash.
@@ -33,7 +32,7 @@ pub struct Remembered {
 #[derive(Debug, Clone, Default)]
 pub struct Memory {
     /// In order of time: an answer is kept at least as long as those before it.
-    queue: VecDeque<Remembered>,
+    queue: Pieces<Remembered>,
     /// To the number of a key's last answer, counted from the first that was ever given and wrapping around at
     /// [`PLACES`]: fewer are kept at one time.
     numbers: Index,
@@ -76,7 +75,7 @@ impl Memory {
 
     /// The answer that was remembered last.
     pub(crate) fn last(&self) -> Option<&Remembered> {
-        self.queue.back()
+        self.queue.last()
     }
 
     /// The earliest moment at which a new answer may be forgotten, if it is to be kept until `keep_until`.
@@ -86,7 +85,7 @@ impl Memory {
 
     /// When the next answer is to be forgotten.
     pub(crate) fn next_deadline(&self) -> Option<Timestamp> {
-        self.queue.front().map(|first| first.keep_until)
+        self.queue.first().map(|first| first.keep_until)
     }
 
     /// All answers in the order in which they are forgotten, also those that a later use of their key replaced.
@@ -96,7 +95,7 @@ impl Memory {
 
     /// Room for so many answers of a snapshot.
     pub(crate) fn with_capacity(entries: usize) -> Memory {
-        Memory { queue: VecDeque::with_capacity(entries), numbers: Index::with_capacity(entries), first: 0 }
+        Memory { queue: Pieces::default(), numbers: Index::with_capacity(entries), first: 0 }
     }
 
     pub(crate) fn remember(&mut self, remembered: Remembered) {
@@ -108,17 +107,17 @@ impl Memory {
             self.numbers.remove(&key, used_before);
             self.numbers.insert(&key, number);
         }
-        self.queue.push_back(remembered);
+        self.queue.push(remembered);
     }
 
     /// Forgets all answers that were to be kept until `through` or earlier.
     pub(crate) fn forget(&mut self, through: Timestamp) {
-        while let Some(first) = self.queue.front()
+        while let Some(first) = self.queue.first()
             && first.keep_until <= through
         {
             // The key may have been used again since: then it leads to another number.
             self.numbers.remove(&first.key, self.first);
-            self.queue.pop_front();
+            self.queue.let_go();
             self.first = (self.first + 1) % PLACES;
         }
     }

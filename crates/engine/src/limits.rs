@@ -18,7 +18,7 @@ pub const SEAL_AHEAD_SHARED_COMMANDS_MIN: usize = 1_024;
 /// Commands and questions that a shard takes before it looks whether a batch is through: what waits for the disk must not wait for what waits to
 /// be decided.
 pub const DECIDED_COMMANDS_MAX: usize = 256;
-/// Commands that a shard looks ahead at: enough to keep the memory busy, few enough that what was fetched is still there.
+/// Commands that a shard looks ahead at, and bookings that whoever publishes them does: enough to keep the memory busy, few enough that what was fetched is still there.
 pub const LOOK_AHEAD_COMMANDS: usize = 16;
 /// Commands that wake a shard while its last batch is being made durable. Deciding so many takes a small part of a commit.
 pub const GATHERED_COMMANDS: usize = 64;

@@ -14,12 +14,13 @@ use boxoffice_core::ids::BookingId;
 use boxoffice_core::index::Index;
 use boxoffice_core::inventory::Inventory;
 use boxoffice_core::map::HashMap;
+use boxoffice_core::pieces::Pieces;
 use boxoffice_core::time::Timestamp;
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 
 use crate::ids::InventoryNumber;
-use crate::limits::{RECENT_BATCHES_MAX, RECENT_CHANGES_MAX};
+use crate::limits::{LOOK_AHEAD_COMMANDS, RECENT_BATCHES_MAX, RECENT_CHANGES_MAX};
 use crate::moved::{Followers, Move, Moved};
 use crate::view::StockView;
 
@@ -208,7 +209,7 @@ struct Recent {
 /// Bookings by id, in the order they were made.
 #[derive(Debug, Default)]
 pub(crate) struct BookingsView {
-    bookings: Vec<Arc<Booking>>,
+    bookings: Pieces<Arc<Booking>>,
     ids: Index,
 }
 
@@ -232,6 +233,14 @@ impl BookingsView {
         match self.ids.find_or_insert(&id, next, |place| bookings[place as usize].id == id) {
             Some(place) => self.bookings[place as usize] = booking,
             None => self.bookings.push(booking),
+        }
+    }
+
+    /// Looks some bookings ahead: see [`Index::warm`].
+    fn put_all(&mut self, bookings: &[Arc<Booking>]) {
+        for few in bookings.chunks(LOOK_AHEAD_COMMANDS) {
+            few.iter().for_each(|booking| self.ids.warm(&booking.id));
+            few.iter().for_each(|booking| self.put(Arc::clone(booking)));
         }
     }
 
@@ -324,9 +333,7 @@ impl Published {
         {
             let mut state = self.state.write();
             state.stock = publication.stock;
-            for booking in publication.bookings {
-                state.bookings.put(booking);
-            }
+            state.bookings.put_all(&publication.bookings);
         }
         self.recent.lock().push(publication.batch);
         self.sequence.send_replace(sequence);

@@ -414,4 +414,18 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         "event.sellout = sellout;",
         "let _ = sellout;",
     ),
+    bug(
+        "runs-of-keys-torn-apart",
+        "while a table grows some bookings are not found, and their keys have another effect",
+        "index.rs",
+        "(moved < slots_min || slots[*at] != EMPTY)",
+        "moved < slots_min",
+    ),
+    bug(
+        "moving-keys-not-found",
+        "the same, for every key that has not moved yet",
+        "index.rs",
+        ".or_else(|| place_in(&self.leaving.slots, hash, &is_at))",
+        "",
+    ),
 ];
