@@ -20,6 +20,10 @@ use boxoffice_core::outcome::Outcome;
 use boxoffice_engine::{Engine, InventoryNumber, Settings};
 use redb::{Database, TableDefinition};
 
+/// As the server has it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const RECORDS: TableDefinition<u64, &[u8]> = TableDefinition::new("records");
 const SLICES: usize = 5;
 const SLICE: Duration = Duration::from_millis(1_500);

@@ -49,7 +49,7 @@ impl Connection {
 }
 
 /// Status, where the body begins, and how long it is.
-fn read_head(bytes: &[u8]) -> Option<(u16, usize, usize)> {
+pub(crate) fn read_head(bytes: &[u8]) -> Option<(u16, usize, usize)> {
     let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
     let head = std::str::from_utf8(&bytes[..end]).expect("heads are text");
     let status = head[9..12].parse().expect("a status");

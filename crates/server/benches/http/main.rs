@@ -8,12 +8,16 @@
 mod closed_loop;
 mod connections;
 mod load;
+mod open_loop;
 
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use closed_loop::closed_loop;
 use load::{Answer, Connection, Measured, Server, post, print_machine};
+use open_loop::OpenLoop;
 
 const CONNECTIONS: usize = 256;
 const LASTING: Duration = Duration::from_secs(4);
@@ -26,8 +30,6 @@ const SYNCS: u64 = 500;
 const BETWEEN_SYNCS: Duration = Duration::from_millis(3);
 /// Places in a file that are written in turn.
 const SLOTS: u64 = 16;
-/// Requests are due in groups, so long after each other.
-const TICK: Duration = Duration::from_micros(500);
 const ECHO: &str = "BOXOFFICE_BENCH_ECHO";
 
 fn main() {
@@ -146,77 +148,71 @@ async fn peak(round: usize) -> f64 {
 }
 
 async fn waits() {
-    let (mut quiet, mut meanwhile) = (Vec::new(), Vec::new());
+    let mut rounds = Vec::new();
     for round in 0..ROUNDS {
         let half = peak(round).await / 2.0;
-        let [of_quiet, of_meanwhile] = half_load(half).await;
-        quiet.push(of_quiet);
-        meanwhile.push(of_meanwhile);
+        rounds.push(half_load(half).await);
     }
-    for (when, syncs_long) in [("before it", &mut quiet), ("meanwhile", &mut meanwhile)] {
-        syncs_long.sort_by(f64::total_cmp);
-        let median = syncs_long[ROUNDS / 2];
-        println!(
-            "p99 of bookings at half the peak / p99 of a sync {when}: {median:.1} (median of {syncs_long:.1?}); wanted at most 3"
-        );
-    }
+    let print = |index: usize, what: &str| {
+        let mut ratios: Vec<f64> = rounds.iter().map(|round| round[index]).collect();
+        ratios.sort_by(f64::total_cmp);
+        let median = ratios[ROUNDS / 2];
+        println!("p99 of bookings at half the peak / p99 of {what}: {median:.1} (median of {ratios:.1?})");
+    };
+    print(0, "a sync before it (at most 3 wanted)");
+    print(1, "a sync meanwhile (at most 3 wanted)");
+    print(2, "an echo server at the same rate");
+}
+
+/// What callers of a server that does nothing wait for at the same rate: for processors and the network. Returns the p99.
+fn echo_at(per_second: f64) -> Duration {
+    let echo = Server::start(Command::new(std::env::current_exe().expect("this program")).env(ECHO, "1"));
+    let request = |number| booking(9, number);
+    let mut echoed =
+        OpenLoop::open(echo.address, CONNECTIONS, 200, request).drive(per_second, LASTING, request);
+    let p99 = echoed.percentile(99.0);
+    println!(
+        "echo at half the peak of bookings: p50 {:.2} ms, p99 {:.2} ms",
+        ms(echoed.percentile(50.0)),
+        ms(p99)
+    );
+    p99
+}
+
+fn ms(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1_000.0
 }
 
 fn print_row(name: &str, measured: &mut Measured, cpu_seconds: f64) {
-    let ms = |duration: Duration| duration.as_secs_f64() * 1_000.0;
     let (p50, p99) = (ms(measured.percentile(50.0)), ms(measured.percentile(99.0)));
     let cpu = cpu_seconds * 1e6 / measured.latencies.len() as f64;
     println!("{name:>24} {:>12.0} {p50:>9.2} {p99:>9.2} {cpu:>14.1}", measured.per_second());
 }
 
-/// Requests at a steady rate, whether or not earlier ones were answered: waiting counts from when each group was due. All connections
-/// are open, and have been answered once, before the first is due. Returns how many syncs long the p99 is: syncs on a quiet
-/// disk, and such beside it, which wait for processors and for the server's own syncs, too.
-async fn half_load(per_second: f64) -> [f64; 2] {
+/// Requests at a steady rate: see [`OpenLoop`]. Returns how many syncs long the p99 is: syncs on a quiet disk, and such beside it,
+/// which wait for processors and for the server's own syncs, too; and how many times that of the echo server.
+async fn half_load(per_second: f64) -> [f64; 3] {
+    let echo_p99 = echo_at(per_second);
     let directory = tempfile::tempdir().expect("a directory");
     let mut quiet = syncs(directory.path(), || false);
     let server = boxoffice(directory.path());
     create_hall(&server, "hall").await;
-    let local = tokio::task::LocalSet::new();
-    let (mut dues, mut tasks) = (Vec::new(), Vec::new());
-    for index in 0..CONNECTIONS as u64 {
-        let mut connection = Connection::open(server.address).await.expect("it listens");
-        assert_eq!(connection.send(&booking(8, index)).await.expect("it answers").status, 201);
-        let (due, mut due_here) = tokio::sync::mpsc::unbounded_channel::<Instant>();
-        dues.push(due);
-        tasks.push(local.spawn_local(async move {
-            let mut latencies = Vec::new();
-            while let Some(due) = due_here.recv().await {
-                let request = booking(9, latencies.len() as u64 * CONNECTIONS as u64 + index);
-                assert_eq!(connection.send(&request).await.expect("it answers").status, 201);
-                latencies.push(due.elapsed());
-            }
-            latencies
-        }));
-    }
-    let start = Instant::now();
-    let pace = std::thread::spawn(move || pace(&dues, start, per_second));
+    let mut callers = OpenLoop::open(server.address, CONNECTIONS, 201, |number| booking(8, number));
+    let before = server.cpu_seconds();
+    let is_over = Arc::new(AtomicBool::new(false));
     let meanwhile = std::thread::spawn({
-        let directory = directory.path().to_owned();
-        move || syncs(&directory, || start.elapsed() < LASTING)
+        let (directory, is_over) = (directory.path().to_owned(), Arc::clone(&is_over));
+        move || syncs(&directory, || !is_over.load(Ordering::Relaxed))
     });
-    let latencies = local
-        .run_until(async {
-            let mut all = Vec::new();
-            for task in tasks {
-                all.extend(task.await.expect("it does not panic"));
-            }
-            all
-        })
-        .await;
-    pace.join().expect("it does not panic");
-    let mut measured = Measured { latencies, took: start.elapsed() };
+    let mut measured = callers.drive(per_second, LASTING, |number| booking(9, number));
+    is_over.store(true, Ordering::Relaxed);
     let mut meanwhile = meanwhile.join().expect("it does not panic");
-    let ms = |duration: Duration| duration.as_secs_f64() * 1_000.0;
-    let (p50, p99) = (ms(measured.percentile(50.0)), ms(measured.percentile(99.0)));
+    let p99 = ms(measured.percentile(99.0));
     println!(
-        "at half the peak ({per_second:.0}/s offered, {:.0}/s answered): p50 {p50:.2} ms, p99 {p99:.2} ms",
+        "bookings at half the peak ({per_second:.0}/s offered, {:.0}/s answered): p50 {:.2} ms, p99 {p99:.2} ms; {:.1} us CPU each",
         measured.per_second(),
+        ms(measured.percentile(50.0)),
+        (server.cpu_seconds() - before) * 1e6 / measured.latencies.len() as f64,
     );
     let print = |when: &str, syncs: &mut Measured| {
         let (sync_p50, sync_p99) = (ms(syncs.percentile(50.0)), ms(syncs.percentile(99.0)));
@@ -226,25 +222,7 @@ async fn half_load(per_second: f64) -> [f64; 2] {
         );
         long
     };
-    [print("before", &mut quiet), print("meanwhile", &mut meanwhile)]
-}
-
-/// Tells the connections, one after the other, that a request is due: as many as are every [`TICK`], all at once. A thread
-/// of its own: the runtime's timers are a millisecond apart, and that would be counted as waiting.
-fn pace(dues: &[tokio::sync::mpsc::UnboundedSender<Instant>], start: Instant, per_second: f64) {
-    let mut sent = 0;
-    for tick in 0u32.. {
-        let after = TICK * tick;
-        if after > LASTING {
-            return;
-        }
-        std::thread::sleep((start + after).saturating_duration_since(Instant::now()));
-        let due = (after.as_secs_f64() * per_second) as usize;
-        for request in sent..due {
-            dues[request % dues.len()].send(start + after).expect("it waits for more");
-        }
-        sent = due;
-    }
+    [print("before", &mut quiet), print("meanwhile", &mut meanwhile), p99 / ms(echo_p99)]
 }
 
 /// What the disk takes to make as many pages durable as a commit writes, in a file that has them already, now and then: [`SYNCS`] times, and
