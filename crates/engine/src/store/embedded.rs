@@ -28,15 +28,15 @@ use std::sync::{Arc, OnceLock};
 
 use boxoffice_core::ids::BookingId;
 use parking_lot::{Mutex, RwLock};
-use redb::backends::{FileBackend, InMemoryBackend};
 use redb::{
-    Database, Durability, ReadTransaction, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition,
-    WriteTransaction,
+    Database, Durability, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction,
 };
 use serde::de::DeserializeOwned;
 
+use super::files::{Files, LOG_FILES, MARK_FILE, STORE_FILE, create_files, files_in, io_at};
 use super::log::{self, Entry, Frame, Key, Log, LogError};
 use super::mark::Mark;
+use super::pace::Pace;
 use super::proving::ProvingFile;
 use super::tables::{
     BOOKING_IDS, DOCUMENTS, HEADS, JOURNAL, KeptHead, LOG_KEY, MANIFESTS, META, Meta, ReadError, SNAPSHOTS,
@@ -45,7 +45,7 @@ use super::tables::{
 use super::waiting::{Gathered, Waiting};
 use super::{BatchWrite, CommitError, Document, Store, StoreError, Stored};
 use crate::ids::InventoryNumber;
-use crate::limits::{LOG_FILE_BYTES_MAX, SNAPSHOT_CHUNK_BYTES, UNSYNCED_BYTES_MAX};
+use crate::limits::{LOG_FILE_BYTES_MAX, SNAPSHOT_CHUNK_BYTES};
 use crate::record::{self, Hash, Head, Manifest, RecordError};
 
 /// The version of the tables and of the log.
@@ -56,10 +56,6 @@ const FORMAT_WITHOUT_LOG: u32 = 1;
 const CHECKED_AT_OPEN_BYTES_MAX: u64 = 512 * 1024 * 1024;
 /// Pages that redb may keep in memory. Journals are written once and read when an inventory is loaded.
 const CACHE_BYTES: usize = 64 * 1024 * 1024;
-
-const STORE_FILE: &str = "store.redb";
-const MARK_FILE: &str = "mark";
-const LOG_FILES: [&str; 2] = ["log-0", "log-1"];
 
 /// The truth on one machine's disk.
 pub struct EmbeddedStore {
@@ -72,37 +68,10 @@ pub struct EmbeddedStore {
     waiting: RwLock<Waiting>,
     /// Locked by whoever moves what waits into redb.
     moving: Mutex<()>,
+    /// Of whoever moves it. Everybody else who writes to redb, or reads there, is in a hurry.
+    pace: Arc<Pace>,
     /// The first error. After it nothing more is written than what was under way.
     failed: OnceLock<CommitError>,
-}
-
-/// The files of a store, whatever they are: on a disk, or on a simulated one.
-#[derive(Debug)]
-pub struct Files {
-    /// redb's.
-    pub store: Box<dyn StorageBackend>,
-    /// The high-water mark's.
-    pub mark: Box<dyn StorageBackend>,
-    /// The log's.
-    pub logs: [Box<dyn StorageBackend>; 2],
-    /// So much is gathered in one of the log's files before it is moved. What is larger goes to redb at once.
-    pub log_bytes_max: u64,
-    /// So much of redb's is written before it is synced.
-    pub unsynced_bytes_max: u64,
-}
-
-impl Files {
-    /// Of a new store that is gone with the process.
-    pub fn in_memory() -> Files {
-        let file = || Box::new(InMemoryBackend::new());
-        Files {
-            store: file(),
-            mark: file(),
-            logs: [file(), file()],
-            log_bytes_max: LOG_FILE_BYTES_MAX,
-            unsynced_bytes_max: UNSYNCED_BYTES_MAX,
-        }
-    }
 }
 
 /// Why a store cannot be opened. Nothing in its files was changed, except that a torn slot of the mark was made whole, or that what was
@@ -168,7 +137,9 @@ impl EmbeddedStore {
     fn open_trusting(files: Files, care: Care) -> Result<EmbeddedStore, OpenError> {
         let io_of = |name: &'static str| move |error| OpenError::Io { path: name.into(), error };
         let store_bytes = files.store.len().map_err(io_of(STORE_FILE))?;
-        let file = ProvingFile::new(files.store, files.unsynced_bytes_max).map_err(io_of(STORE_FILE))?;
+        let pace = Arc::new(Pace::default());
+        let file = ProvingFile::new(files.store, files.unsynced_bytes_max, Arc::clone(&pace))
+            .map_err(io_of(STORE_FILE))?;
         let repaired = Arc::new(AtomicBool::new(false));
         let mut builder = redb::Builder::new();
         builder.set_cache_size(CACHE_BYTES).set_repair_callback({
@@ -217,6 +188,7 @@ impl EmbeddedStore {
             log: Mutex::new(Log::new(files.logs, files.log_bytes_max, key)),
             waiting: RwLock::default(),
             moving: Mutex::default(),
+            pace,
             failed: OnceLock::new(),
             database: RwLock::new(Some(database)),
         };
@@ -358,12 +330,14 @@ impl EmbeddedStore {
                 log.turn();
             }
             log.append().map_err(|error| failed_write("the log", &error))?;
+            let (filled, bytes_max) = log.filled();
+            self.pace.note_filled(filled, bytes_max);
             self.waiting.write().add(frame);
         } else {
             self.move_all()?;
             let mut gathered = Gathered::default();
             gathered.add(frame);
-            self.write(Durability::Immediate, |transaction| put(transaction, &gathered))?;
+            self.write(Durability::Immediate, |transaction| put(transaction, &gathered, &self.pace))?;
             self.waiting.write().commits = commit;
         }
         // Before anybody is told: from here on a store that lost this commit is found out.
@@ -379,11 +353,17 @@ impl EmbeddedStore {
         }
     }
 
-    /// Moves what is not being filled into redb; says whether there was anything.
+    /// Moves what is not being filled into redb, for somebody who waits for it.
     fn move_waiting(&self) -> Result<bool, CommitError> {
+        let _hurry = self.pace.hurry();
+        self.move_at_leisure()
+    }
+
+    /// Moves what is not being filled into redb; says whether there was anything.
+    fn move_at_leisure(&self) -> Result<bool, CommitError> {
         let _alone = self.moving.lock();
         let Some(gathered) = self.waiting.read().moving().cloned() else { return Ok(false) };
-        self.write(Durability::Immediate, |transaction| put(transaction, &gathered))?;
+        self.write_at_leisure(Durability::Immediate, |transaction| put(transaction, &gathered, &self.pace))?;
         self.waiting.write().moved();
         // Not that anybody waits for it: after a power cut it is no older than this.
         self.unless_failed(|| self.mark.sync().map_err(|error| failed_write("the high-water mark", &error)))?;
@@ -399,6 +379,15 @@ impl EmbeddedStore {
     }
 
     fn write<R>(
+        &self,
+        durability: Durability,
+        change: impl FnOnce(&WriteTransaction) -> Result<R, redb::Error>,
+    ) -> Result<R, CommitError> {
+        let _hurry = self.pace.hurry();
+        self.write_at_leisure(durability, change)
+    }
+
+    fn write_at_leisure<R>(
         &self,
         durability: Durability,
         change: impl FnOnce(&WriteTransaction) -> Result<R, redb::Error>,
@@ -429,6 +418,7 @@ impl EmbeddedStore {
         note: impl FnOnce(&Waiting) -> W,
         look: impl FnOnce(&ReadTransaction, W) -> Result<R, ReadError>,
     ) -> Result<R, StoreError> {
+        let _hurry = self.pace.hurry();
         let database = self.database.read();
         let database = database.as_ref().ok_or_else(|| StoreError::Failed("it was closed".to_owned()))?;
         let waiting = self.waiting.read();
@@ -460,7 +450,7 @@ impl Store for EmbeddedStore {
     }
 
     fn do_chores(&self) -> Result<bool, CommitError> {
-        self.move_waiting()
+        self.move_at_leisure()
     }
 
     fn load(&self, inventory: InventoryNumber) -> Result<Option<Stored>, StoreError> {
@@ -592,37 +582,6 @@ enum Care {
     Look,
 }
 
-fn io_at(path: &Path) -> impl Fn(io::Error) -> OpenError {
-    let path = path.to_owned();
-    move |error| OpenError::Io { path: path.clone(), error }
-}
-
-fn files_in(directory: &Path) -> Result<Files, OpenError> {
-    // A store of an earlier format has no log; one that should have it does not take an empty one for it.
-    if LOG_FILES.iter().any(|name| !directory.join(name).exists()) {
-        for path in LOG_FILES.map(|name| directory.join(name)) {
-            let mut options = std::fs::OpenOptions::new();
-            options.append(true).create(true).open(&path).map_err(io_at(&path))?;
-        }
-        std::fs::File::open(directory)
-            .and_then(|directory| directory.sync_all())
-            .map_err(io_at(directory))?;
-    }
-    let open = |name: &str| -> Result<Box<dyn StorageBackend>, OpenError> {
-        let path = directory.join(name);
-        let file = std::fs::OpenOptions::new().read(true).write(true).open(&path).map_err(io_at(&path))?;
-        let backend = FileBackend::new(file).map_err(|error| io_at(&path)(io::Error::other(error)))?;
-        Ok(Box::new(backend))
-    };
-    Ok(Files {
-        store: open(STORE_FILE)?,
-        mark: open(MARK_FILE)?,
-        logs: [open(LOG_FILES[0])?, open(LOG_FILES[1])?],
-        log_bytes_max: LOG_FILE_BYTES_MAX,
-        unsynced_bytes_max: UNSYNCED_BYTES_MAX,
-    })
-}
-
 fn open_caught(files: Files, care: Care) -> Result<EmbeddedStore, OpenError> {
     catch_panic(|| EmbeddedStore::open_trusting(files, care))
         .unwrap_or_else(|panic| Err(OpenError::Damaged(format!("its pages do not fit together: {panic}"))))
@@ -689,39 +648,11 @@ fn failed_write(what: &str, error: &io::Error) -> CommitError {
     if is_full(error) { CommitError::Full(message) } else { CommitError::Failed(message) }
 }
 
-fn create_files(directory: &Path) -> io::Result<()> {
-    let parent = match directory.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    std::fs::create_dir_all(parent)?;
-    let name = directory.file_name().ok_or_else(|| io::Error::other("not the name of a directory"))?;
-    let mut aside_name = name.to_owned();
-    aside_name.push(".new");
-    let aside = parent.join(aside_name);
-    // What an earlier attempt left has never been used by anybody.
-    match std::fs::remove_dir_all(&aside) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        Ok(()) | Err(_) => {}
-    }
-    std::fs::create_dir(&aside)?;
-    let names = [STORE_FILE, MARK_FILE].into_iter().chain(LOG_FILES);
-    for name in names.clone() {
-        std::fs::File::create_new(aside.join(name))?;
-    }
-    let store = files_in(&aside).and_then(EmbeddedStore::open_files).map_err(io::Error::other)?;
-    store.close().map_err(io::Error::other)?;
-    for name in names {
-        std::fs::File::open(aside.join(name))?.sync_all()?;
-    }
-    std::fs::File::open(&aside)?.sync_all()?;
-    // An empty directory that somebody made beforehand is replaced.
-    std::fs::rename(&aside, directory)?;
-    std::fs::File::open(parent)?.sync_all()
-}
-
 #[cfg(test)]
 mod tests {
+    use redb::StorageBackend;
+    use redb::backends::InMemoryBackend;
+
     use super::*;
 
     /// A file that outlives the store it is in.

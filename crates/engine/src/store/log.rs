@@ -164,6 +164,11 @@ impl Log {
         self.offset + self.frame.len() as u64 <= self.bytes_max
     }
 
+    /// How much of the file that is filled is full, and how much it takes.
+    pub(super) fn filled(&self) -> (u64, u64) {
+        (self.offset, self.bytes_max)
+    }
+
     /// From here on the other file is filled, from its beginning. redb must have durably all that is in it.
     pub(super) fn turn(&mut self) {
         self.current = 1 - self.current;

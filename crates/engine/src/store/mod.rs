@@ -1,9 +1,11 @@
 //! Where the truth is kept. The engine asks for very little of it: see [`Store`].
 
 mod embedded;
+mod files;
 mod log;
 mod mark;
 mod memory;
+mod pace;
 mod proving;
 mod tables;
 mod waiting;
@@ -18,7 +20,8 @@ use crate::ids::InventoryNumber;
 use crate::record::{Hash, Head, Manifest, RecordError};
 use crate::routing::{Position, Span};
 
-pub use embedded::{EmbeddedStore, Files, OpenError};
+pub use embedded::{EmbeddedStore, OpenError};
+pub use files::Files;
 pub use memory::{MemoryStore, NextCommit};
 
 /// Keeps journals, heads and snapshots.

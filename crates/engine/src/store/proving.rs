@@ -16,6 +16,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use parking_lot::RwLock;
 use redb::{BackendError, StorageBackend};
 
+use super::pace::Pace;
+
 /// A file for redb, which wants a type and not a box, and a handle to it. Clones are the same file.
 #[derive(Debug, Clone)]
 pub(super) struct ProvingFile(Arc<Inner>);
@@ -28,6 +30,7 @@ struct Inner {
     /// Written since the last sync, from then on.
     unsynced_bytes: AtomicU64,
     unsynced_bytes_max: u64,
+    pace: Arc<Pace>,
     /// A sync failed. redb does not hear of all that fails in a write, and the system says it once: so nothing works any more.
     sync_failed: AtomicBool,
 }
@@ -46,13 +49,18 @@ enum Act {
 }
 
 impl ProvingFile {
-    pub(super) fn new(file: Box<dyn StorageBackend>, unsynced_bytes_max: u64) -> io::Result<ProvingFile> {
+    pub(super) fn new(
+        file: Box<dyn StorageBackend>,
+        unsynced_bytes_max: u64,
+        pace: Arc<Pace>,
+    ) -> io::Result<ProvingFile> {
         let held = Held { acts: Vec::new(), length: file.len()? };
         Ok(ProvingFile(Arc::new(Inner {
             file,
             held: RwLock::new(Some(held)),
             unsynced_bytes: AtomicU64::new(0),
             unsynced_bytes_max,
+            pace,
             sync_failed: AtomicBool::new(false),
         })))
     }
@@ -175,6 +183,7 @@ impl StorageBackend for ProvingFile {
         }
         self.unless_a_sync_failed()?;
         self.0.file.write(offset, data)?;
+        self.0.pace.step();
         let written = data.len() as u64;
         let unsynced = self.0.unsynced_bytes.fetch_add(written, Ordering::Relaxed) + written;
         if unsynced < self.0.unsynced_bytes_max {
@@ -217,7 +226,7 @@ mod tests {
         let file = InMemoryBackend::new();
         file.set_len(6).unwrap();
         file.write(0, b"abcdef").unwrap();
-        let proving = ProvingFile::new(Box::new(file), u64::MAX).unwrap();
+        let proving = ProvingFile::new(Box::new(file), u64::MAX, Arc::default()).unwrap();
         proving.set_len(7).unwrap();
         proving.write(4, b"XYZ").unwrap();
         assert_eq!(bytes(&proving), b"abcdXYZ");
@@ -274,7 +283,7 @@ mod tests {
         let syncs = Arc::new(AtomicU64::new(0));
         let file = Counting { file: InMemoryBackend::new(), syncs: Arc::clone(&syncs), failing };
         file.set_len(64).unwrap();
-        (ProvingFile::new(Box::new(file), 8).unwrap(), syncs)
+        (ProvingFile::new(Box::new(file), 8, Arc::default()).unwrap(), syncs)
     }
 
     #[test]

@@ -6,6 +6,7 @@ use redb::{ReadTransaction, ReadableTable, TableDefinition, WriteTransaction};
 use serde::{Deserialize, Serialize};
 
 use super::StoreError;
+use super::pace::Pace;
 use super::waiting::Gathered;
 use crate::ids::InventoryNumber;
 use crate::record::{self, Head, Manifest, RecordError};
@@ -35,7 +36,11 @@ pub(super) struct KeptHead {
 }
 
 /// Puts into redb what some commits wrote.
-pub(super) fn put(transaction: &WriteTransaction, gathered: &Gathered) -> Result<(), redb::Error> {
+pub(super) fn put(
+    transaction: &WriteTransaction,
+    gathered: &Gathered,
+    pace: &Pace,
+) -> Result<(), redb::Error> {
     let corrupted = |error: RecordError| redb::Error::Corrupted(error.to_string());
     let manifests = transaction.open_table(MANIFESTS)?;
     let mut journal = transaction.open_table(JOURNAL)?;
@@ -47,12 +52,14 @@ pub(super) fn put(transaction: &WriteTransaction, gathered: &Gathered) -> Result
         let from = journal_from(manifests.get(number.0)?.as_ref().map(redb::AccessGuard::value));
         for ((_, sequence), record) in gathered.records.range((*number, from)..=(*number, u64::MAX)) {
             journal.insert((number.0, *sequence), record.as_slice())?;
+            pace.step();
         }
     }
     if !gathered.booking_ids.is_empty() {
         let mut booking_ids = transaction.open_table(BOOKING_IDS)?;
         for (id, number) in &gathered.booking_ids {
             booking_ids.insert(id, number.0)?;
+            pace.step();
         }
     }
     if gathered.created > 0 {
