@@ -9,7 +9,7 @@ use boxoffice_core::event::{Area, Event, Section, Sellout};
 use boxoffice_core::inventory::{Inventory, Stock};
 use boxoffice_core::rules::Terms;
 use boxoffice_core::schedule::{Pattern, Schedule, Slot};
-use boxoffice_core::seats::{Counts, Seat, SeatState};
+use boxoffice_core::seats::{Counts, SeatState};
 use boxoffice_core::shop::{PickupBox, Shop};
 use boxoffice_core::time::{SlotId, Timestamp};
 use rpds::{RedBlackTreeMapSync, VectorSync};
@@ -66,9 +66,12 @@ pub struct SubsectionView {
     pub cols: u16,
     /// What its seats are.
     pub counts: Counts,
-    /// Each row's seats, two bits each; see [`SubsectionView::state`].
-    states: VectorSync<Arc<[u64]>>,
+    /// The rows from the front, some at a time: what two views share is found without looking at every row.
+    blocks: Vec<Arc<Vec<Row>>>,
 }
+
+/// The seats of a row, two bits each; see [`SubsectionView::state`].
+type Row = Arc<[u64]>;
 
 /// A schedule's slots.
 #[derive(Debug, Clone)]
@@ -91,6 +94,7 @@ pub struct ShopView {
 }
 
 const SEATS_PER_WORD: u16 = 32;
+const ROWS_PER_BLOCK: usize = 32;
 
 impl SubsectionView {
     /// What a seat is; rows and numbers count from one.
@@ -99,9 +103,7 @@ impl SubsectionView {
     /// If there is no such seat.
     pub fn state(&self, row: u16, number: u16) -> SeatState {
         assert!((1..=self.cols).contains(&number), "no such seat");
-        let row = self.states.get(usize::from(row) - 1).expect("no such row");
-        let index = number - 1;
-        state_of(row[usize::from(index / SEATS_PER_WORD)] >> (2 * (index % SEATS_PER_WORD)) & 3)
+        state_at(self.words(row), number)
     }
 
     /// What the seats of a row are, from the left; rows count from one.
@@ -109,28 +111,68 @@ impl SubsectionView {
     /// # Panics
     /// If there is no such row.
     pub fn row(&self, row: u16) -> impl Iterator<Item = SeatState> + '_ {
-        let words = self.states.get(usize::from(row) - 1).expect("no such row");
-        let codes =
-            words.iter().flat_map(|word| (0..SEATS_PER_WORD).map(move |index| word >> (2 * index) & 3));
+        let codes = self
+            .words(row)
+            .iter()
+            .flat_map(|word| (0..SEATS_PER_WORD).map(move |index| word >> (2 * index) & 3));
         codes.take(usize::from(self.cols)).map(state_of)
     }
 
     /// The rows that are not shared with an earlier view of the same subsection.
     pub fn rows_unlike<'a>(&'a self, earlier: &'a SubsectionView) -> impl Iterator<Item = u16> + 'a {
-        let pairs = self.states.iter().zip(earlier.states.iter());
-        (1u16..).zip(pairs).filter(|(_, (row, earlier))| !Arc::ptr_eq(row, earlier)).map(|(row, _)| row)
+        let blocks = (1u16..).step_by(ROWS_PER_BLOCK).zip(self.blocks.iter().zip(&earlier.blocks));
+        blocks.filter(|(_, (block, earlier))| !Arc::ptr_eq(block, earlier)).flat_map(
+            |(first, (block, earlier))| {
+                let rows = (first..).zip(block.iter().zip(earlier.iter()));
+                rows.filter(|(_, (row, earlier))| !Arc::ptr_eq(row, earlier)).map(|(row, _)| row)
+            },
+        )
+    }
+
+    /// The seats of a row that are not what they were in an earlier view of the same subsection, from the left, and what they are.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn seats_unlike<'a>(
+        &'a self,
+        earlier: &'a SubsectionView,
+        row: u16,
+    ) -> impl Iterator<Item = (u16, SeatState)> + 'a {
+        let (words, earlier) = (self.words(row), earlier.words(row));
+        let pairs = (1u16..).step_by(usize::from(SEATS_PER_WORD)).zip(words.iter().zip(earlier));
+        let numbers = pairs.flat_map(|(first, (word, earlier))| {
+            let mut unlike = word ^ earlier;
+            std::iter::from_fn(move || {
+                let seat = (unlike != 0).then(|| unlike.trailing_zeros() / 2)?;
+                unlike &= !(3 << (2 * seat));
+                Some(first + u16::try_from(seat).expect("a word has few seats"))
+            })
+        });
+        numbers.map(|number| (number, state_at(words, number)))
+    }
+
+    fn words(&self, row: u16) -> &[u64] {
+        let index = usize::from(row) - 1;
+        let block = self.blocks.get(index / ROWS_PER_BLOCK);
+        block.and_then(|block| block.get(index % ROWS_PER_BLOCK)).expect("no such row")
     }
 
     fn new(event: &Event, index: u16) -> SubsectionView {
         let (rows, cols) = event.seats.size(index);
+        let states: Vec<Row> = (1..=rows).map(|row| row_states(event, index, row, cols)).collect();
         SubsectionView {
             address: event.subsections[usize::from(index)].address.as_str().into(),
             rows,
             cols,
             counts: event.seats.counts(index),
-            states: (1..=rows).map(|row| row_states(event, index, row, cols)).collect(),
+            blocks: states.chunks(ROWS_PER_BLOCK).map(|block| Arc::new(block.to_vec())).collect(),
         }
     }
+}
+
+fn state_at(words: &[u64], number: u16) -> SeatState {
+    let index = number - 1;
+    state_of(words[usize::from(index / SEATS_PER_WORD)] >> (2 * (index % SEATS_PER_WORD)) & 3)
 }
 
 fn state_of(code: u64) -> SeatState {
@@ -142,19 +184,33 @@ fn state_of(code: u64) -> SeatState {
     }
 }
 
-fn row_states(event: &Event, subsection: u16, row: u16, cols: u16) -> Arc<[u64]> {
-    let mut words = vec![0; usize::from(cols.div_ceil(SEATS_PER_WORD))];
-    for number in 1..=cols {
-        let code: u64 = match event.seats.state(Seat { subsection, row, number }) {
-            SeatState::Available => continue,
-            SeatState::Held => 1,
-            SeatState::Sold => 2,
-            SeatState::Blocked => 3,
-        };
-        let index = number - 1;
-        words[usize::from(index / SEATS_PER_WORD)] |= code << (2 * (index % SEATS_PER_WORD));
+/// Word by word: every batch reads again each row that it touched.
+fn row_states(event: &Event, subsection: u16, row: u16, cols: u16) -> Row {
+    let bits = event.seats.row_bits(subsection, row);
+    let words = usize::from(cols.div_ceil(SEATS_PER_WORD));
+    let word = |index: usize| {
+        let half = |words: &[u64]| words[index / 2] >> (32 * (index % 2)) & u64::from(u32::MAX);
+        let (free, sold, blocked) = (half(bits.free), half(bits.sold), half(bits.blocked));
+        // As in `state_of`: what is held or blocked has the lower bit, what is sold or blocked the higher one. Behind the last seat
+        // all is as if it were held; nobody looks there.
+        spread(!free & !sold & u64::from(u32::MAX)) | spread(sold | blocked) << 1
+    };
+    (0..words).map(word).collect()
+}
+
+/// Moves the lower 32 bits apart, to every other place from the lowest on.
+fn spread(bits: u64) -> u64 {
+    let mut bits = bits;
+    for (by, places) in [
+        (16, 0x0000_ffff_0000_ffff),
+        (8, 0x00ff_00ff_00ff_00ff),
+        (4, 0x0f0f_0f0f_0f0f_0f0f),
+        (2, 0x3333_3333_3333_3333),
+        (1, 0x5555_5555_5555_5555),
+    ] {
+        bits = (bits | bits << by) & places;
     }
-    words.into()
+    bits
 }
 
 impl StockView {
@@ -224,7 +280,9 @@ impl EventView {
             subsection.counts = event.seats.counts(index);
             for &(_, row) in rows {
                 let states = row_states(event, index, row, subsection.cols);
-                subsection.states.set_mut(usize::from(row) - 1, states);
+                let place = usize::from(row) - 1;
+                let block = Arc::make_mut(&mut subsection.blocks[place / ROWS_PER_BLOCK]);
+                block[place % ROWS_PER_BLOCK] = states;
             }
             self.subsections.set_mut(usize::from(index), Arc::new(subsection));
         }

@@ -10,6 +10,9 @@ use flate2::{Compress, Compression, Crc, FlushCompress};
 
 /// What every packed stream begins with: packed with deflate, at no known time, on no known system, no name.
 pub(crate) const HEAD: Bytes = Bytes::from_static(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
+/// The fastest level that fits its codes to the text: a third fewer bytes than the one below it, which does not, for a quarter of a
+/// millisecond more a megabyte. Every byte is sent to all who watch, and packed once.
+const LEVEL: Compression = Compression::new(2);
 /// A last block without anything in it.
 const LAST_BLOCK: [u8; 2] = [3, 0];
 
@@ -37,7 +40,7 @@ pub(crate) struct Packed {
 }
 
 pub(crate) fn pack(text: &[u8]) -> Packed {
-    let mut packer = Compress::new(Compression::fast(), false);
+    let mut packer = Compress::new(LEVEL, false);
     let mut blocks = Vec::with_capacity(text.len() / 4 + 64);
     loop {
         let rest = &text[usize::try_from(packer.total_in()).expect("no longer than the text")..];

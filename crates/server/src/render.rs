@@ -4,9 +4,10 @@
 
 use std::sync::Arc;
 
+use boxoffice_core::event::SeatName;
 use boxoffice_core::time::Timestamp;
 use boxoffice_engine::view::{EventView, KindView, ScheduleView, ShopView, StockView, SubsectionView};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::answer::state_word;
 use crate::routes::events::body::{SeatsBody, StatsBody, seats_of};
@@ -32,7 +33,8 @@ struct EventChange<'a> {
 #[derive(Serialize)]
 struct SeatNow<'a> {
     section: &'a str,
-    seat: String,
+    #[serde(serialize_with = "as_text")]
+    seat: SeatName,
     state: &'static str,
 }
 
@@ -99,6 +101,10 @@ pub(crate) fn change(before: &StockView, after: &StockView, now: Timestamp) -> V
     }
 }
 
+fn as_text<S: Serializer>(name: &SeatName, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(name)
+}
+
 fn to_json(message: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(message).expect("messages are plain data")
 }
@@ -117,12 +123,12 @@ fn seats_between<'a>(old: &EventView, new: &'a EventView) -> Vec<SeatNow<'a>> {
 fn rows_between<'a>(old: &SubsectionView, new: &'a SubsectionView) -> Vec<SeatNow<'a>> {
     let mut seats = Vec::new();
     for row in new.rows_unlike(old) {
-        for (number, (state, before)) in (1u16..).zip(new.row(row).zip(old.row(row))) {
-            if state != before {
-                let seat = format!("{row}-{number}");
-                seats.push(SeatNow { section: &new.address, seat, state: state_word(state) });
-            }
-        }
+        let changed = new.seats_unlike(old, row);
+        seats.extend(changed.map(|(number, state)| SeatNow {
+            section: &new.address,
+            seat: SeatName { row, number },
+            state: state_word(state),
+        }));
     }
     seats
 }

@@ -32,7 +32,7 @@ const KEPT_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// A busy inventory changes hundreds of times a second: watchers get what gathered in this time in one write.
 const GATHER: Duration = Duration::from_millis(100);
 /// Every write to every watcher takes its time. What many watch gathers longer, so that buyers keep the processors.
-const GATHER_FOR_EACH: Duration = Duration::from_micros(250);
+const GATHER_FOR_EACH: Duration = Duration::from_micros(500);
 const GATHER_MAX: Duration = Duration::from_millis(500);
 /// A comment that keeps proxies from cutting a quiet stream.
 const HEARTBEAT: Duration = Duration::from_secs(15);

@@ -101,10 +101,9 @@ fn seats_since(
 ) -> impl Iterator<Item = Write> {
     let (mut seats, mut rows) = (Vec::new(), Vec::new());
     for row in subsection.rows_unlike(before) {
-        let states = (0..).zip(before.row(row).zip(subsection.row(row)));
-        let changed = states.filter(|(_, (before, now))| before != now);
+        let changed = subsection.seats_unlike(before, row);
         let first = index(subsection, row);
-        seats.extend(changed.map(|(column, (_, now)): (usize, _)| (first + column, code(now))));
+        seats.extend(changed.map(|(number, now)| (first + usize::from(number) - 1, code(now))));
         rows.push((row, available_in(subsection, row)));
     }
     let key = keys.seats(&subsection.address);

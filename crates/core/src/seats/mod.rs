@@ -101,6 +101,17 @@ pub struct SeatMap {
     available: MaxTree,
 }
 
+/// The seats of one row: see [`SeatMap::row_bits`].
+#[derive(Debug, Clone, Copy)]
+pub struct RowOfBits<'a> {
+    /// Available.
+    pub free: &'a [u64],
+    /// Sold.
+    pub sold: &'a [u64],
+    /// Blocked.
+    pub blocked: &'a [u64],
+}
+
 /// One subsection's place in the lists of the hall.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Block {
@@ -209,6 +220,20 @@ impl SeatMap {
         self.row_words(subsection, row).iter().map(|word| word.count_ones()).sum()
     }
 
+    /// The seats of one row, a bit each, the first one in the lowest bit of the first word; the row is counted from one. A seat that is in
+    /// none of them is held, or is not there.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn row_bits(&self, subsection: u16, row: u16) -> RowOfBits<'_> {
+        let words = self.words_of(subsection, row);
+        RowOfBits {
+            free: &self.free[words.clone()],
+            sold: &self.sold[words.clone()],
+            blocked: &self.blocked[words],
+        }
+    }
+
     /// The blocked seats of one subsection, in order.
     ///
     /// # Panics
@@ -288,10 +313,14 @@ impl SeatMap {
     }
 
     fn row_words(&self, subsection: u16, row: u16) -> &[u64] {
+        &self.free[self.words_of(subsection, row)]
+    }
+
+    fn words_of(&self, subsection: u16, row: u16) -> Range<usize> {
         let block = &self.blocks[usize::from(subsection)];
         assert!((1..=block.rows).contains(&row), "row {row} is outside subsection {subsection}");
         let start = block.first_word + (usize::from(row) - 1) * block.words_per_row;
-        &self.free[start..start + block.words_per_row]
+        start..start + block.words_per_row
     }
 
     /// The rows of the hall that belong to a range of subsections.

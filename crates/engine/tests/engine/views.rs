@@ -70,6 +70,43 @@ async fn a_seat_map_follows_every_change_and_old_views_stay_as_they_were() {
 }
 
 #[tokio::test]
+async fn two_views_differ_in_exactly_the_seats_that_changed_between_them() {
+    let scene = Scene::new();
+    let (rows, cols) = (70, 100);
+    let hall = scene.hall("hall", rows, cols).await;
+    let corners = [1, 31, 32, 33, 64, 65]
+        .into_iter()
+        .flat_map(|row| [1, 2, 31, 32, 33, 63, 64, 65, 96, 97, 100].map(|number| SeatName { row, number }));
+    let last = SeatName { row: rows, number: cols };
+    let blocked: Vec<SeatName> = corners.chain([last]).collect();
+    let seats = SectionSeats { section: "A-1".to_owned(), seats: blocked.clone() };
+    let mut views = vec![scene.engine.view(hall).await.unwrap()];
+    for command in [Command::of(Action::BlockSeats(BlockSeats { seats })), hold(nth(hall, 1), 3)] {
+        scene.grant(hall, command).await;
+        views.push(scene.engine.view(hall).await.unwrap());
+    }
+    let changed = |before: usize, after: usize| {
+        let [before, after] = [before, after].map(|index| match &views[index].kind {
+            KindView::Event(event) => &event.subsections[0],
+            KindView::Schedule(_) | KindView::Shop(_) => panic!("not an event"),
+        });
+        let seats = after.rows_unlike(before).flat_map(|row| {
+            let seats = after.seats_unlike(before, row);
+            seats.map(move |(number, state)| (SeatName { row, number }, state))
+        });
+        seats.collect::<Vec<_>>()
+    };
+    let all_blocked: Vec<_> = blocked.iter().map(|&seat| (seat, SeatState::Blocked)).collect();
+    assert_eq!(changed(0, 1), all_blocked);
+    let held: Vec<_> = [3, 4, 5].map(|number| (SeatName { row: 1, number }, SeatState::Held)).into();
+    assert_eq!(changed(1, 2), held);
+    let mut both = [held, all_blocked].concat();
+    both.sort_by_key(|(seat, _)| *seat);
+    assert_eq!(changed(0, 2), both);
+    assert_eq!(changed(2, 2), []);
+}
+
+#[tokio::test]
 async fn bookings_are_found_by_customer_newest_first() {
     let scene = Scene::new();
     let hall = scene.hall("hall", 2, 5).await;

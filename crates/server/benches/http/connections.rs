@@ -23,15 +23,22 @@ const WATCHERS: usize = 1_000;
 const WATCHED_ROUNDS: usize = 3;
 const LASTING: Duration = Duration::from_secs(4);
 const BOOKERS: usize = 64;
+/// One for each time that bookings are made: none of them is sold out, and tables grow in each as they do in the others.
+const HALLS: usize = 3;
+/// The hall that is watched.
+const WATCHED: usize = 1;
 
-/// All of it.
+/// Idle ones, active ones and slow ones.
 pub(crate) async fn measure() {
+    raise_open_files();
+    idle_and_active().await;
+    slow_heads().await;
+}
+
+fn raise_open_files() {
     let mut limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
     limit.current = limit.maximum;
     rustix::process::setrlimit(rustix::process::Resource::Nofile, limit).expect("files can be opened");
-    idle_and_active().await;
-    slow_heads().await;
-    watchers().await;
 }
 
 struct Scene {
@@ -44,9 +51,13 @@ async fn scene() -> Scene {
     let mut command = Command::new(env!("CARGO_BIN_EXE_boxoffice"));
     command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(directory.path().join("store"));
     let server = Server::start(&mut command);
-    let body = r#"{"id":"hall","name":"Hall","currency":"TWD","sections":[{"name":"A","price":100,"subsections":[{"number":1,"rows":500,"cols":1000}]}]}"#;
     let mut connection = Connection::open(server.address).await.expect("it listens");
-    assert_eq!(connection.send(&post("/v1/events", "", body)).await.expect("it answers").status, 201);
+    for hall in 0..HALLS {
+        let body = format!(
+            r#"{{"id":"hall-{hall}","name":"Hall","currency":"TWD","sections":[{{"name":"A","price":100,"subsections":[{{"number":1,"rows":1000,"cols":1000}}]}}]}}"#
+        );
+        assert_eq!(connection.send(&post("/v1/events", "", &body)).await.expect("it answers").status, 201);
+    }
     Scene { server, _directory: directory }
 }
 
@@ -134,10 +145,10 @@ async fn slow_heads() {
 }
 
 /// Bookings a second, and what each took of the server's processor time, in microseconds.
-async fn book(server: &Server, round: usize) -> (f64, f64) {
+async fn book(server: &Server, hall: usize) -> (f64, f64) {
     let request = move |number: u64| {
         let body =
-            format!(r#"{{"customer":"c{round}-{number}","event":"hall","best_available":{{"quantity":1}}}}"#);
+            format!(r#"{{"customer":"c{number}","event":"hall-{hall}","best_available":{{"quantity":1}}}}"#);
         post("/v1/bookings", "", &body)
     };
     let before = server.cpu_seconds();
@@ -147,7 +158,8 @@ async fn book(server: &Server, round: usize) -> (f64, f64) {
 
 /// Bookings as fast as they go, without watchers and with them in turn. Half of the watchers read as browsers do, half never. What they read
 /// takes processor time of the generator, too, so what the server takes for a booking is printed beside it.
-async fn watchers() {
+pub(crate) async fn watchers() {
+    raise_open_files();
     let (mut left, mut dearer) = (Vec::new(), Vec::new());
     for _ in 0..WATCHED_ROUNDS {
         let scene = scene().await;
@@ -156,9 +168,10 @@ async fn watchers() {
         let mut streams = open_all(address, WATCHERS).await;
         let mut buffer = vec![0; 64 * 1024];
         for stream in &mut streams {
-            let request =
-                b"GET /v1/events/hall/stream HTTP/1.1\r\nhost: 127.0.0.1\r\naccept-encoding: gzip\r\n\r\n";
-            stream.write_all(request).await.expect("it listens");
+            let request = format!(
+                "GET /v1/events/hall-{WATCHED}/stream HTTP/1.1\r\nhost: 127.0.0.1\r\naccept-encoding: gzip\r\n\r\n"
+            );
+            stream.write_all(request.as_bytes()).await.expect("it listens");
             assert_ne!(stream.read(&mut buffer).await.expect("it answers"), 0, "it stays open");
         }
         let local = tokio::task::LocalSet::new();
@@ -173,7 +186,7 @@ async fn watchers() {
                 }
             });
         }
-        let (watched, cpu_watched) = local.run_until(book(&scene.server, 1)).await;
+        let (watched, cpu_watched) = local.run_until(book(&scene.server, WATCHED)).await;
         let resident = scene.server.resident_mib();
         drop((local, unread));
         let (after, cpu_after) = book(&scene.server, 2).await;

@@ -1,5 +1,5 @@
 //! Bookings over HTTP beside an echo server on the same stack, and many connections at once:
-//! `cargo bench -p boxoffice-server --bench http [-- bookings | waits | batches | connections]`.
+//! `cargo bench -p boxoffice-server --bench http [-- bookings | waits | batches | connections | watchers]`.
 //!
 //! The echo server is axum on hyper with the same runtime, in a process of its own, and answers each request with its own
 //! body. What lies between the two is ours: JSON, routing, rules, the journal, the disk.
@@ -52,6 +52,9 @@ fn main() {
         }
         if is_wanted("connections") {
             connections::measure().await;
+        }
+        if is_wanted("watchers") {
+            connections::watchers().await;
         }
     });
 }
