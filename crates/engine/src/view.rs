@@ -67,7 +67,7 @@ pub struct SubsectionView {
     /// What its seats are.
     pub counts: Counts,
     /// The rows from the front, some at a time: what two views share is found without looking at every row.
-    blocks: Vec<Arc<Vec<Row>>>,
+    blocks: Vec<Arc<[Row]>>,
 }
 
 /// The seats of a row, two bits each; see [`SubsectionView::state`].
@@ -138,6 +138,7 @@ impl SubsectionView {
         earlier: &'a SubsectionView,
         row: u16,
     ) -> impl Iterator<Item = (u16, SeatState)> + 'a {
+        debug_assert_eq!(self.cols, earlier.cols, "not the same subsection");
         let (words, earlier) = (self.words(row), earlier.words(row));
         let pairs = (1u16..).step_by(usize::from(SEATS_PER_WORD)).zip(words.iter().zip(earlier));
         let numbers = pairs.flat_map(|(first, (word, earlier))| {
@@ -165,7 +166,7 @@ impl SubsectionView {
             rows,
             cols,
             counts: event.seats.counts(index),
-            blocks: states.chunks(ROWS_PER_BLOCK).map(|block| Arc::new(block.to_vec())).collect(),
+            blocks: states.chunks(ROWS_PER_BLOCK).map(Arc::from).collect(),
         }
     }
 }
@@ -192,7 +193,7 @@ fn row_states(event: &Event, subsection: u16, row: u16, cols: u16) -> Row {
         let half = |words: &[u64]| words[index / 2] >> (32 * (index % 2)) & u64::from(u32::MAX);
         let (free, sold, blocked) = (half(bits.free), half(bits.sold), half(bits.blocked));
         // As in `state_of`: what is held or blocked has the lower bit, what is sold or blocked the higher one. Behind the last seat
-        // all is as if it were held; nobody looks there.
+        // all is as if it were held, and so in every view.
         spread(!free & !sold & u64::from(u32::MAX)) | spread(sold | blocked) << 1
     };
     (0..words).map(word).collect()

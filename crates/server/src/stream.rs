@@ -15,7 +15,7 @@ use axum::response::Response;
 use boxoffice_engine::load::LoadError;
 use boxoffice_engine::view::StockView;
 use boxoffice_engine::{InventoryNumber, SubscriptionError};
-use futures_util::{Stream, StreamExt, stream};
+use futures_util::{FutureExt, Stream, StreamExt, stream};
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
@@ -34,6 +34,10 @@ const GATHER: Duration = Duration::from_millis(100);
 /// Every write to every watcher takes its time. What many watch gathers longer, so that buyers keep the processors.
 const GATHER_FOR_EACH: Duration = Duration::from_micros(500);
 const GATHER_MAX: Duration = Duration::from_millis(500);
+/// How often a feed that gathers looks at what was committed. To be woken for every batch would cost more than the look, and whoever
+/// commits pays for the waking. Often enough that the engine still has what came since: its newest 16,384 changes are more than come in
+/// so short a time.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// A comment that keeps proxies from cutting a quiet stream.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
@@ -423,12 +427,20 @@ async fn follow(
     let mut sent_at = Instant::now() - GATHER_MAX;
     loop {
         let gather = gathering_time(feed.strong_count());
-        let due = if gathering.starts.is_empty() { Instant::now() + HEARTBEAT } else { sent_at + gather };
-        let next = tokio::time::timeout_at(due, subscription.next()).await;
+        let next = match subscription.next().now_or_never() {
+            None if gathering.starts.is_empty() => {
+                tokio::time::timeout(HEARTBEAT, subscription.next()).await.ok()
+            }
+            None => {
+                tokio::time::sleep_until((sent_at + gather).min(Instant::now() + LOOK_EVERY)).await;
+                None
+            }
+            ready => ready,
+        };
         let Some(feed) = feed.upgrade() else { return };
         match next {
-            Err(_) => {}
-            Ok(Ok(batch)) => {
+            None => {}
+            Some(Ok(batch)) => {
                 match (&last, &batch.stock) {
                     (Some(before), Some(after)) if before.sequence + 1 == after.sequence => {
                         let change = render::change(before, after, app.engine.now());
@@ -444,8 +456,8 @@ async fn follow(
                 }
                 last = batch.stock.clone();
             }
-            Ok(Err(SubscriptionError::Overloaded)) => tokio::time::sleep(GATHER).await,
-            Ok(Err(SubscriptionError::Gone { .. })) => {
+            Some(Err(SubscriptionError::Overloaded)) => tokio::time::sleep(GATHER).await,
+            Some(Err(SubscriptionError::Gone { .. })) => {
                 // The journal was cut: go on from what is there.
                 let Ok(stock) = app.engine.view(inventory).await else { return };
                 let Ok(again) = app.engine.subscribe(inventory, stock.sequence).await else { return };
@@ -454,7 +466,7 @@ async fn follow(
                 reached.send_replace(stock.sequence);
                 (subscription, last) = (again, Some(stock));
             }
-            Ok(Err(
+            Some(Err(
                 SubscriptionError::Store(_) | SubscriptionError::Damaged(_) | SubscriptionError::Stopped,
             )) => return,
         }

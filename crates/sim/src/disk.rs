@@ -7,6 +7,7 @@
 use std::io;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::time::Duration;
 
 use boxoffice_engine::store::Files;
 use parking_lot::Mutex;
@@ -120,6 +121,7 @@ impl Disk {
             logs,
             log_bytes_max,
             unsynced_bytes_max,
+            pause: Duration::ZERO,
         }
     }
 

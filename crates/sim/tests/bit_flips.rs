@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use boxoffice_core::codec;
 use boxoffice_core::command::{Action, Command, Idempotency};
@@ -308,7 +308,8 @@ impl Disk {
         let file = |file: &MemoryFile| -> Box<dyn StorageBackend> { Box::new(file.clone()) };
         let logs = self.logs.each_ref().map(file);
         let (store, mark) = (file(&self.store), file(&self.mark));
-        let files = Files { store, mark, logs, log_bytes_max: LOG_BYTES_MAX, unsynced_bytes_max: u64::MAX };
+        let (log_bytes_max, unsynced_bytes_max, pause) = (LOG_BYTES_MAX, u64::MAX, Duration::ZERO);
+        let files = Files { store, mark, logs, log_bytes_max, unsynced_bytes_max, pause };
         EmbeddedStore::open_files(files).map_err(|error| error.to_string())
     }
 }

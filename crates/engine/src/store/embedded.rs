@@ -68,7 +68,7 @@ pub struct EmbeddedStore {
     waiting: RwLock<Waiting>,
     /// Locked by whoever moves what waits into redb.
     moving: Mutex<()>,
-    /// Of whoever moves it. Everybody else who writes to redb, or reads there, is in a hurry.
+    /// Of whoever moves it. Whoever else wants to use redb is in a hurry.
     pace: Arc<Pace>,
     /// The first error. After it nothing more is written than what was under way.
     failed: OnceLock<CommitError>,
@@ -137,7 +137,7 @@ impl EmbeddedStore {
     fn open_trusting(files: Files, care: Care) -> Result<EmbeddedStore, OpenError> {
         let io_of = |name: &'static str| move |error| OpenError::Io { path: name.into(), error };
         let store_bytes = files.store.len().map_err(io_of(STORE_FILE))?;
-        let pace = Arc::new(Pace::default());
+        let pace = Arc::new(Pace::new(files.pause));
         let file = ProvingFile::new(files.store, files.unsynced_bytes_max, Arc::clone(&pace))
             .map_err(io_of(STORE_FILE))?;
         let repaired = Arc::new(AtomicBool::new(false));
@@ -328,10 +328,10 @@ impl EmbeddedStore {
                 self.move_waiting()?;
                 self.waiting.write().turn();
                 log.turn();
+                self.note_filled(log);
             }
             log.append().map_err(|error| failed_write("the log", &error))?;
-            let (filled, bytes_max) = log.filled();
-            self.pace.note_filled(filled, bytes_max);
+            self.note_filled(log);
             self.waiting.write().add(frame);
         } else {
             self.move_all()?;
@@ -343,6 +343,11 @@ impl EmbeddedStore {
         // Before anybody is told: from here on a store that lost this commit is found out.
         self.mark.raise(commit).map_err(|error| failed_write("the high-water mark", &error))?;
         Ok(fenced)
+    }
+
+    fn note_filled(&self, log: &Log) {
+        let (bytes, bytes_max) = log.filled();
+        self.pace.note_filled(bytes, bytes_max);
     }
 
     /// Writes, unless something failed before: then the first error is the answer to everything.
@@ -418,7 +423,7 @@ impl EmbeddedStore {
         note: impl FnOnce(&Waiting) -> W,
         look: impl FnOnce(&ReadTransaction, W) -> Result<R, ReadError>,
     ) -> Result<R, StoreError> {
-        let _hurry = self.pace.hurry();
+        let hurry = self.pace.hurry();
         let database = self.database.read();
         let database = database.as_ref().ok_or_else(|| StoreError::Failed("it was closed".to_owned()))?;
         let waiting = self.waiting.read();
@@ -426,6 +431,8 @@ impl EmbeddedStore {
         let transaction = database.begin_read().map_err(|error| StoreError::Failed(error.to_string()))?;
         let noted = note(&waiting);
         drop(waiting);
+        // From here on whoever writes is in nobody's way.
+        drop(hurry);
         let result = catch_panic(|| look(&transaction, noted))
             .map_err(|panic| StoreError::Inconsistent(format!("its pages do not fit together: {panic}")))?;
         result.map_err(|error| match error {
@@ -562,7 +569,13 @@ impl Store for EmbeddedStore {
         })
     }
 
+    fn hurry(&self) {
+        // For good.
+        std::mem::forget(self.pace.hurry());
+    }
+
     fn close(&self) -> Result<(), StoreError> {
+        self.hurry();
         let log = self.log.lock();
         if self.failed.get().is_none() && self.database.read().is_some() {
             self.move_all().map_err(|error| StoreError::Failed(error.to_string()))?;
@@ -649,74 +662,4 @@ fn failed_write(what: &str, error: &io::Error) -> CommitError {
 }
 
 #[cfg(test)]
-mod tests {
-    use redb::StorageBackend;
-    use redb::backends::InMemoryBackend;
-
-    use super::*;
-
-    /// A file that outlives the store it is in.
-    #[derive(Debug, Clone)]
-    struct SharedFile(Arc<InMemoryBackend>);
-
-    impl StorageBackend for SharedFile {
-        fn len(&self) -> io::Result<u64> {
-            self.0.len()
-        }
-
-        fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-            self.0.read(offset, out)
-        }
-
-        fn set_len(&self, length: u64) -> io::Result<()> {
-            self.0.set_len(length)
-        }
-
-        fn sync_data(&self) -> io::Result<()> {
-            self.0.sync_data()
-        }
-
-        fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-            self.0.write(offset, data)
-        }
-    }
-
-    #[test]
-    fn a_store_of_the_format_before_the_log_gets_one_and_one_that_lost_its_log_is_refused() {
-        let [store, mark, first, second] = [(); 4].map(|()| SharedFile(Arc::new(InMemoryBackend::new())));
-        let open = || {
-            let file = |file: &SharedFile| -> Box<dyn StorageBackend> { Box::new(file.clone()) };
-            let logs = [file(&first), file(&second)];
-            let files = Files { store: file(&store), mark: file(&mark), logs, ..Files::in_memory() };
-            EmbeddedStore::open_files(files).map_err(|error| error.to_string())
-        };
-        let made = open().unwrap();
-        made.write_documents(&[("a".to_owned(), Some(b"b".to_vec()))]).unwrap();
-        let put_format = |store: &EmbeddedStore, format| {
-            let meta = Meta { format, inventories: 0 };
-            let put = |transaction: &WriteTransaction| {
-                transaction.delete_table(LOG_KEY)?;
-                transaction.open_table(META)?.insert((), record::seal(&meta).as_slice())?;
-                Ok(())
-            };
-            store.write(Durability::Immediate, put).unwrap();
-        };
-        put_format(&made, FORMAT_WITHOUT_LOG);
-        drop(made);
-        first.set_len(0).unwrap();
-        second.set_len(0).unwrap();
-        let upgraded = open().unwrap();
-        assert_eq!(upgraded.documents("").unwrap(), [("a".to_owned(), b"b".to_vec())]);
-        drop(upgraded);
-        let again = open().unwrap();
-        second.set_len(0).unwrap();
-        drop(again);
-        let refused = open().map(drop).unwrap_err();
-        assert!(refused.contains("its log is missing"), "{refused}");
-        second.set_len(4096).unwrap();
-        // What a later program may write is not damage.
-        put_format(&open().unwrap(), FORMAT_VERSION + 1);
-        let refused = open().map(drop).unwrap_err();
-        assert!(refused.contains("the store has format 3"), "{refused}");
-    }
-}
+mod tests;

@@ -2,12 +2,14 @@
 
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use redb::StorageBackend;
 use redb::backends::{FileBackend, InMemoryBackend};
 
 use super::Store;
 use super::embedded::{EmbeddedStore, OpenError};
+use super::pace::PAUSE;
 use crate::limits::{LOG_FILE_BYTES_MAX, UNSYNCED_BYTES_MAX};
 
 pub(super) const STORE_FILE: &str = "store.redb";
@@ -27,6 +29,8 @@ pub struct Files {
     pub log_bytes_max: u64,
     /// So much of redb's is written before it is synced.
     pub unsynced_bytes_max: u64,
+    /// How long whoever moves the log pauses between some steps, if nobody waits for it; zero for not at all.
+    pub pause: Duration,
 }
 
 impl Files {
@@ -39,6 +43,7 @@ impl Files {
             logs: [file(), file()],
             log_bytes_max: LOG_FILE_BYTES_MAX,
             unsynced_bytes_max: UNSYNCED_BYTES_MAX,
+            pause: Duration::ZERO,
         }
     }
 }
@@ -104,5 +109,6 @@ pub(super) fn files_in(directory: &Path) -> Result<Files, OpenError> {
         logs: [open(LOG_FILES[0])?, open(LOG_FILES[1])?],
         log_bytes_max: LOG_FILE_BYTES_MAX,
         unsynced_bytes_max: UNSYNCED_BYTES_MAX,
+        pause: PAUSE,
     })
 }

@@ -136,7 +136,8 @@ pub trait Store: Send + Sync + 'static {
     /// The turn at an inventory, or what was done without, is over. Does not wait.
     fn end_turn(&self, _inventory: InventoryNumber) {}
 
-    /// Whoever uses it wants to stop: from now on a commit whose outcome is not known may fail after some seconds.
+    /// Whoever uses it wants to stop: from now on a commit whose outcome is not known may fail after some seconds, and chores are done as
+    /// fast as they can be.
     fn hurry(&self) {}
 
     /// Whether there is something to do that commits need not wait for yet.
@@ -144,7 +145,7 @@ pub trait Store: Send + Sync + 'static {
         false
     }
 
-    /// Does it, beside commits; says whether there was anything. If nobody does, commits do it themselves when they must.
+    /// Does it, beside commits and taking its time; says whether there was anything. If nobody does, commits do it themselves when they must.
     ///
     /// After an error the store must not be used for another commit, as with [`Store::commit`].
     fn do_chores(&self) -> Result<bool, CommitError> {

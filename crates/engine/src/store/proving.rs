@@ -183,7 +183,10 @@ impl StorageBackend for ProvingFile {
         }
         self.unless_a_sync_failed()?;
         self.0.file.write(offset, data)?;
-        self.0.pace.step();
+        // The header is written while nobody can begin to read.
+        if offset > 0 {
+            self.0.pace.step(data.len());
+        }
         let written = data.len() as u64;
         let unsynced = self.0.unsynced_bytes.fetch_add(written, Ordering::Relaxed) + written;
         if unsynced < self.0.unsynced_bytes_max {
@@ -215,6 +218,10 @@ mod tests {
 
     use super::*;
 
+    fn leisurely() -> Arc<Pace> {
+        Arc::new(Pace::new(std::time::Duration::ZERO))
+    }
+
     fn bytes(file: &dyn StorageBackend) -> Vec<u8> {
         let mut bytes = vec![0; usize::try_from(file.len().unwrap()).unwrap()];
         file.read(0, &mut bytes).unwrap();
@@ -226,7 +233,7 @@ mod tests {
         let file = InMemoryBackend::new();
         file.set_len(6).unwrap();
         file.write(0, b"abcdef").unwrap();
-        let proving = ProvingFile::new(Box::new(file), u64::MAX, Arc::default()).unwrap();
+        let proving = ProvingFile::new(Box::new(file), u64::MAX, leisurely()).unwrap();
         proving.set_len(7).unwrap();
         proving.write(4, b"XYZ").unwrap();
         assert_eq!(bytes(&proving), b"abcdXYZ");
@@ -283,7 +290,7 @@ mod tests {
         let syncs = Arc::new(AtomicU64::new(0));
         let file = Counting { file: InMemoryBackend::new(), syncs: Arc::clone(&syncs), failing };
         file.set_len(64).unwrap();
-        (ProvingFile::new(Box::new(file), 8, Arc::default()).unwrap(), syncs)
+        (ProvingFile::new(Box::new(file), 8, leisurely()).unwrap(), syncs)
     }
 
     #[test]

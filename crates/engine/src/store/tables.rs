@@ -48,18 +48,19 @@ pub(super) fn put(
     for (number, (commit, head)) in &gathered.heads {
         let kept = KeptHead { commit: *commit, head: head.clone() };
         heads.insert(number.0, record::seal(&kept).as_slice())?;
+        pace.step(0);
         // What a snapshot has cut off is not to come back.
         let from = journal_from(manifests.get(number.0)?.as_ref().map(redb::AccessGuard::value));
         for ((_, sequence), record) in gathered.records.range((*number, from)..=(*number, u64::MAX)) {
             journal.insert((number.0, *sequence), record.as_slice())?;
-            pace.step();
+            pace.step(record.len());
         }
     }
     if !gathered.booking_ids.is_empty() {
         let mut booking_ids = transaction.open_table(BOOKING_IDS)?;
         for (id, number) in &gathered.booking_ids {
             booking_ids.insert(id, number.0)?;
-            pace.step();
+            pace.step(0);
         }
     }
     if gathered.created > 0 {

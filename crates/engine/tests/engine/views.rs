@@ -81,7 +81,14 @@ async fn two_views_differ_in_exactly_the_seats_that_changed_between_them() {
     let blocked: Vec<SeatName> = corners.chain([last]).collect();
     let seats = SectionSeats { section: "A-1".to_owned(), seats: blocked.clone() };
     let mut views = vec![scene.engine.view(hall).await.unwrap()];
-    for command in [Command::of(Action::BlockSeats(BlockSeats { seats })), hold(nth(hall, 1), 3)] {
+    let confirm =
+        Confirm { booking: nth(hall, 1), payment_reference: None, if_expired: None, free_only: false };
+    let steps = [
+        Command::of(Action::BlockSeats(BlockSeats { seats })),
+        hold(nth(hall, 1), 3),
+        Command::of(Action::Confirm(confirm)),
+    ];
+    for command in steps {
         scene.grant(hall, command).await;
         views.push(scene.engine.view(hall).await.unwrap());
     }
@@ -98,12 +105,13 @@ async fn two_views_differ_in_exactly_the_seats_that_changed_between_them() {
     };
     let all_blocked: Vec<_> = blocked.iter().map(|&seat| (seat, SeatState::Blocked)).collect();
     assert_eq!(changed(0, 1), all_blocked);
-    let held: Vec<_> = [3, 4, 5].map(|number| (SeatName { row: 1, number }, SeatState::Held)).into();
-    assert_eq!(changed(1, 2), held);
-    let mut both = [held, all_blocked].concat();
+    let taken = |state| [3, 4, 5].map(|number| (SeatName { row: 1, number }, state)).to_vec();
+    assert_eq!(changed(1, 2), taken(SeatState::Held));
+    assert_eq!(changed(2, 3), taken(SeatState::Sold));
+    let mut both = [taken(SeatState::Sold), all_blocked].concat();
     both.sort_by_key(|(seat, _)| *seat);
-    assert_eq!(changed(0, 2), both);
-    assert_eq!(changed(2, 2), []);
+    assert_eq!(changed(0, 3), both);
+    assert_eq!(changed(3, 3), []);
 }
 
 #[tokio::test]

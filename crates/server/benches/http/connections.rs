@@ -25,8 +25,9 @@ const LASTING: Duration = Duration::from_secs(4);
 const BOOKERS: usize = 64;
 /// One for each time that bookings are made: none of them is sold out, and tables grow in each as they do in the others.
 const HALLS: usize = 3;
-/// The hall that is watched.
+const BEFORE: usize = 0;
 const WATCHED: usize = 1;
+const AFTER: usize = 2;
 
 /// Idle ones, active ones and slow ones.
 pub(crate) async fn measure() {
@@ -46,13 +47,13 @@ struct Scene {
     _directory: tempfile::TempDir,
 }
 
-async fn scene() -> Scene {
+async fn scene(halls: usize) -> Scene {
     let directory = tempfile::tempdir().expect("a directory");
     let mut command = Command::new(env!("CARGO_BIN_EXE_boxoffice"));
     command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(directory.path().join("store"));
     let server = Server::start(&mut command);
     let mut connection = Connection::open(server.address).await.expect("it listens");
-    for hall in 0..HALLS {
+    for hall in 0..halls {
         let body = format!(
             r#"{{"id":"hall-{hall}","name":"Hall","currency":"TWD","sections":[{{"name":"A","price":100,"subsections":[{{"number":1,"rows":1000,"cols":1000}}]}}]}}"#
         );
@@ -70,7 +71,7 @@ async fn open_all(address: SocketAddr, count: usize) -> Vec<TcpStream> {
 }
 
 async fn idle_and_active() {
-    let scene = scene().await;
+    let scene = scene(0).await;
     let server = &scene.server;
     println!("resident with no connections: {:.0} MiB", server.resident_mib());
     let mut idle = open_all(server.address, IDLE).await;
@@ -100,7 +101,7 @@ async fn others(address: SocketAddr) -> Measured {
 }
 
 async fn slow_heads() {
-    let scene = scene().await;
+    let scene = scene(0).await;
     let address = scene.server.address;
     let mut before = others(address).await;
     let slow = open_all(address, SLOW).await;
@@ -162,9 +163,9 @@ pub(crate) async fn watchers() {
     raise_open_files();
     let (mut left, mut dearer) = (Vec::new(), Vec::new());
     for _ in 0..WATCHED_ROUNDS {
-        let scene = scene().await;
+        let scene = scene(HALLS).await;
         let address = scene.server.address;
-        let (before, cpu_before) = book(&scene.server, 0).await;
+        let (before, cpu_before) = book(&scene.server, BEFORE).await;
         let mut streams = open_all(address, WATCHERS).await;
         let mut buffer = vec![0; 64 * 1024];
         for stream in &mut streams {
@@ -189,7 +190,7 @@ pub(crate) async fn watchers() {
         let (watched, cpu_watched) = local.run_until(book(&scene.server, WATCHED)).await;
         let resident = scene.server.resident_mib();
         drop((local, unread));
-        let (after, cpu_after) = book(&scene.server, 2).await;
+        let (after, cpu_after) = book(&scene.server, AFTER).await;
         println!(
             "bookings: {before:.0}/s before, {watched:.0}/s with {WATCHERS} live streams, half of them unread ({} MiB read, resident {resident:.0} MiB), {after:.0}/s after; the server's CPU a booking: {cpu_before:.1}, {cpu_watched:.1}, {cpu_after:.1} us",
             read.get() / 1024 / 1024,
