@@ -126,7 +126,8 @@ impl Seats<'_> {
     }
 }
 
-fn value<T: Serialize + ?Sized>(text: &mut Vec<u8>, value: &T) {
+/// Appends a value as JSON.
+pub(crate) fn value<T: Serialize + ?Sized>(text: &mut Vec<u8>, value: &T) {
     serde_json::to_writer(text, value).expect("answers are plain data");
 }
 

@@ -1,6 +1,6 @@
 //! `/v1/bookings`.
 
-mod body;
+pub(crate) mod body;
 pub(crate) mod cancel;
 pub(crate) mod confirm;
 pub(crate) mod create;

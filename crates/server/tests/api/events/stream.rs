@@ -46,6 +46,22 @@ fn a_snapshot_comes_first_and_then_exactly_one_change_per_sequence() {
 }
 
 #[test]
+fn one_change_names_the_seats_of_several_sections_in_order() {
+    let section =
+        |name| json!({ "name": name, "price": 1, "subsections": [{ "number": 1, "rows": 2, "cols": 40 }] });
+    let hall = Venue::event(&json!({ "sections": [section("A"), section("\"B\"")] }));
+    let mut stream = hall.stream();
+    stream.expect("snapshot");
+    hall.booked(&json!({ "seats": [
+        { "section": "\"B\"-1", "ids": ["2-2"] },
+        { "section": "A-1", "ids": ["2-33", "1-32", "2-1"] },
+    ] }));
+    let held = [("A-1", "1-32"), ("A-1", "2-1"), ("A-1", "2-33"), ("\"B\"-1", "2-2")]
+        .map(|(section, seat)| json!({ "section": section, "seat": seat, "state": "held" }));
+    assert_eq!(stream.expect("change").data["seats"], json!(held));
+}
+
+#[test]
 fn an_expired_hold_is_a_change_of_its_own() {
     let hall = Venue::hall(1, 2);
     let mut stream = hall.stream();
