@@ -73,6 +73,23 @@ fn an_expired_hold_is_a_change_of_its_own() {
     assert_eq!(freed.data["seats"], json!([{ "section": "A-1", "seat": "1-1", "state": "available" }]));
 }
 
+#[test]
+fn hundreds_of_watchers_of_a_busy_hall_miss_nothing_and_see_nothing_twice() {
+    let hall = Venue::hall(10, 10);
+    let mut streams: Vec<Stream> = (0..450).map(|_| hall.stream()).collect();
+    for stream in &mut streams {
+        stream.expect("snapshot");
+    }
+    let last = 41;
+    for _ in 1..last {
+        hall.booked(&best(1));
+    }
+    let expected: Vec<u64> = (2..=last).collect();
+    for stream in &mut streams {
+        assert_eq!(ids_to(stream, last), expected);
+    }
+}
+
 fn ids_to(stream: &mut Stream, last: u64) -> Vec<u64> {
     let mut ids = Vec::new();
     while ids.last() != Some(&last) {
