@@ -72,7 +72,9 @@ impl Pace {
         if no_pauses {
             return 0;
         }
-        let more = u32::try_from(bytes / STEP_BYTES).unwrap_or(u32::MAX).min(STEPS * PAUSES_AT_ONCE_MAX);
+        let more = u32::try_from(bytes.saturating_sub(1) / STEP_BYTES)
+            .unwrap_or(u32::MAX)
+            .min(STEPS * PAUSES_AT_ONCE_MAX);
         let steps = self.steps.fetch_add(1 + more, Ordering::Relaxed) + 1 + more;
         self.steps.store(steps % STEPS, Ordering::Relaxed);
         let pauses = (steps / STEPS).min(PAUSES_AT_ONCE_MAX);
@@ -121,6 +123,8 @@ mod tests {
     #[test]
     fn a_long_step_counts_as_several() {
         let pace = Pace::new(PAUSE);
+        let pages = |count: u32| (0..count).map(|_| pace.pauses_due(STEP_BYTES)).sum::<u32>();
+        assert_eq!(pages(STEPS), 1, "a page is one");
         assert_eq!(pace.pauses_due(2 * 16 * STEP_BYTES), 2);
         assert_eq!(pace.pauses_due(1_000 * 16 * STEP_BYTES), PAUSES_AT_ONCE_MAX, "others may come meanwhile");
         assert_eq!(Pace::new(Duration::ZERO).pauses_due(2 * 16 * STEP_BYTES), 0);
