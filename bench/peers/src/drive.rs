@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::process::Usage;
 
 /// No hall has more seats than this: the loop ends before it is sold out.
-const BOOKINGS_MAX: u64 = 980_000;
+pub(crate) const BOOKINGS_MAX: u64 = 980_000;
 /// How often the loop's end is looked for.
 const LOOK: Duration = Duration::from_millis(5);
 

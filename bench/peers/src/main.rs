@@ -1,6 +1,6 @@
 //! The same work (one seat, best available, of one hot event; a new customer and a new key each) done in the ways of other designs
-//! and by Boxoffice, on real servers: `cargo run --release -p boxoffice-peers [-- quick]`; `-- cluster [quick]` compares Boxoffice on
-//! PostgreSQL with a row lock there.
+//! and by Boxoffice, on real servers: `cargo run --release -p boxoffice-peers [-- quick]`; `-- ours` leaves the others out; `-- cluster [quick]`
+//! compares Boxoffice on PostgreSQL with a row lock there.
 //!
 //! Everything runs on this machine, the generator too. Only one contender's servers run at a time, on data of their own, which
 //! are gone afterwards. A contender that sells a seat twice, or has not what it acknowledged, ends the run.
@@ -34,9 +34,9 @@ struct Plan {
 }
 
 const WHOLE: Plan = Plan {
-    rounds: 3,
+    rounds: 5,
     trial: Span { warm_up: Duration::from_millis(300), measured: Duration::from_millis(1_200) },
-    round: Span { warm_up: Duration::from_millis(500), measured: Duration::from_secs(4) },
+    round: Span { warm_up: Duration::from_millis(500), measured: Duration::from_secs(3) },
 };
 /// To see that everything works.
 const QUICK: Plan = Plan {
@@ -45,16 +45,25 @@ const QUICK: Plan = Plan {
     round: Span { warm_up: Duration::from_millis(100), measured: Duration::from_millis(500) },
 };
 
+/// What is compared.
+enum What {
+    Designs(&'static [Contender]),
+    /// Boxoffice on PostgreSQL with a row lock there.
+    Cluster,
+}
+
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let (plan, on_postgres) = match words.as_slice() {
-        [] => (WHOLE, false),
-        ["quick"] => (QUICK, false),
-        ["cluster"] => (WHOLE, true),
-        ["cluster", "quick"] => (QUICK, true),
+    let (plan, what) = match words.as_slice() {
+        [] => (WHOLE, What::Designs(&Contender::ALL)),
+        ["quick"] => (QUICK, What::Designs(&Contender::ALL)),
+        ["ours"] => (WHOLE, What::Designs(&Contender::OURS)),
+        ["cluster"] => (WHOLE, What::Cluster),
+        ["cluster", "quick"] => (QUICK, What::Cluster),
         other => {
-            let said = format!("{other:?} is not known; there are `quick`, `cluster` and `cluster quick`");
+            let said =
+                format!("{other:?} is not known; there are `quick`, `ours`, `cluster` and `cluster quick`");
             return fail(&Error::Wrong(said));
         }
     };
@@ -66,7 +75,7 @@ fn main() -> ExitCode {
     let done = local.block_on(&runtime, async {
         // Whoever is interrupted still stops what it started.
         tokio::select! {
-            done = compare(&plan, on_postgres) => done,
+            done = compare(&plan, what) => done,
             _ = tokio::signal::ctrl_c() => Err(Error::Wrong("interrupted".to_owned())),
         }
     });
@@ -81,18 +90,21 @@ fn fail(error: &Error) -> ExitCode {
     ExitCode::FAILURE
 }
 
-async fn compare(plan: &Plan, on_postgres: bool) -> Result<()> {
+async fn compare(plan: &Plan, what: What) -> Result<()> {
     postgres::check_installed()?;
-    if on_postgres {
-        let boxoffice = boxoffice()?;
-        print_machine();
-        return cluster::compare(&boxoffice, plan.round).await;
-    }
+    let contenders = match what {
+        What::Designs(contenders) => contenders,
+        What::Cluster => {
+            let boxoffice = boxoffice()?;
+            print_machine();
+            return cluster::compare(&boxoffice, plan.round).await;
+        }
+    };
     redis_server::check_installed()?;
     let boxoffice = boxoffice()?;
     print_machine();
     let mut rows = Vec::new();
-    for contender in Contender::ALL {
+    for &contender in contenders {
         rows.push(Row::new(contender, best_clients(contender, plan, &boxoffice).await?));
     }
     println!(

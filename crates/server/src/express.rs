@@ -17,7 +17,7 @@ use axum::http::Method;
 use axum::response::IntoResponse;
 use futures_util::FutureExt;
 use http_body_util::BodyExt;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
@@ -36,9 +36,11 @@ use crate::submit::Granted;
 const ROUTE: &str = "/v1/bookings";
 const BEGINNING: &[u8] = b"POST /v1/bookings HTTP/1.1\r\n";
 /// Requests of one connection that are decided together; more wait in the buffer.
-const TOGETHER_MAX: usize = 64;
+const TOGETHER_MAX: usize = 256;
 /// A booking and its head are far smaller; a connection that wants nothing keeps this much.
 const BUFFER_BYTES: usize = 4 * 1024;
+/// What lies ready is read until there is this much of it: what is read together is decided together, and shares one commit.
+const READ_BYTES_MAX: usize = 32 * 1024;
 
 /// The pieces of one request are on their way together; slow senders are left to the framework, which has deadlines for them.
 const PIECES_WITHIN: Duration = Duration::from_millis(250);
@@ -64,7 +66,7 @@ pub(crate) async fn serve(
         let read = if input.is_empty() {
             tokio::select! {
                 biased;
-                read = read_more(&mut stream, &mut input) => read,
+                read = read_more(&stream, &mut input) => read,
                 () = &mut idle => {
                     // Moved only when it rings: most connections are busy until they are closed.
                     idle.as_mut().reset(quiet_since + IDLE_TIMEOUT);
@@ -75,7 +77,7 @@ pub(crate) async fn serve(
         } else {
             // Bytes that trickle in do not stop the clock.
             let until = *begun.get_or_insert_with(|| tokio::time::Instant::now() + PIECES_WITHIN);
-            match tokio::time::timeout_at(until, read_more(&mut stream, &mut input)).await {
+            match tokio::time::timeout_at(until, read_more(&stream, &mut input)).await {
                 Ok(read) => read,
                 Err(_) => return Some((stream, input)),
             }
@@ -109,11 +111,25 @@ pub(crate) async fn serve(
     }
 }
 
-/// Room is made when there is something: most connections want nothing most of the time.
-async fn read_more(stream: &mut TcpStream, input: &mut Vec<u8>) -> io::Result<usize> {
-    stream.readable().await?;
-    input.reserve(BUFFER_BYTES);
-    stream.read_buf(input).await
+/// Reads what lies ready. Room is made when there is something: most connections want nothing most of the time.
+async fn read_more(stream: &TcpStream, input: &mut Vec<u8>) -> io::Result<usize> {
+    let before = input.len();
+    loop {
+        stream.readable().await?;
+        loop {
+            input.reserve(BUFFER_BYTES);
+            match stream.try_read_buf(input) {
+                // There may be more if there was no more room.
+                Ok(1..) if input.len() == input.capacity() && input.len() - before < READ_BYTES_MAX => {}
+                Ok(_) => return Ok(input.len() - before),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+        }
+        if input.len() > before {
+            return Ok(input.len() - before);
+        }
+    }
 }
 
 async fn write(stream: &mut TcpStream, output: &[u8]) -> io::Result<()> {

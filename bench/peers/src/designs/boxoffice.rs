@@ -10,7 +10,6 @@
 //!
 //! Where it fails: a single process is a single machine; while it restarts, nobody books.
 
-use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -26,7 +25,7 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{Notify, oneshot};
 
 use super::redis_lua::CONNECTIONS;
-use crate::drive::{Client, Design, Recorded};
+use crate::drive::{BOOKINGS_MAX, Client, Design, Recorded};
 use crate::error::{Error, Result};
 
 /// 400 subsections of 50 rows of 50 seats: the largest hall there is.
@@ -42,7 +41,7 @@ pub(crate) struct Boxoffice<C> {
     program: PathBuf,
     directory: tempfile::TempDir,
     address: SocketAddr,
-    client: fn(Way) -> C,
+    client: Box<dyn Fn(Way) -> C>,
     /// What clients share; if there is nothing, each has a connection of its own.
     lines: Vec<Rc<Line>>,
 }
@@ -57,13 +56,18 @@ pub(crate) enum Reach {
 }
 
 impl<C> Boxoffice<C> {
-    /// With clients of a kind: [`Single::new`] or [`Batches::new`].
-    pub(crate) async fn start(program: &Path, reach: Reach, client: fn(Way) -> C) -> Result<Boxoffice<C>> {
+    /// With clients of a kind: [`Single::new`] or [`Batches::maker`].
+    pub(crate) async fn start(
+        program: &Path,
+        reach: Reach,
+        client: impl Fn(Way) -> C + 'static,
+    ) -> Result<Boxoffice<C>> {
         let directory = directory()?;
         let (store, log) = (directory.path().join("store"), directory.path().join("boxoffice.log"));
         let store = store.to_str().ok_or_else(|| Error::Wrong("a directory without a name".to_owned()))?;
         let (server, address) = serve(program, &["--data", store], log).await?;
         let program = program.to_path_buf();
+        let client = Box::new(client);
         let mut boxoffice = Boxoffice { server, program, directory, address, client, lines: Vec::new() };
         open_hall(boxoffice.address).await?;
         if reach == Reach::Shared {
@@ -156,18 +160,8 @@ pub(crate) enum Way {
     Shared(Rc<Line>),
 }
 
-impl Way {
-    /// The body of the answer, which must have that status.
-    async fn expect(&mut self, request: &[u8], status: u16) -> Result<Cow<'_, [u8]>> {
-        match self {
-            Way::Own(connection) => connection.expect(request, status).await.map(Cow::Borrowed),
-            Way::Shared(line) => line.expect(request, status).await.map(Cow::Owned),
-        }
-    }
-}
-
-/// Its status and its body.
-type Answer = (u16, Vec<u8>);
+/// The seat of a booking, or what was said instead.
+type Answer = Result<u64>;
 
 /// A connection that many send on without waiting for each other. What gathers goes out in one write; answers come in order.
 pub(crate) struct Line {
@@ -190,18 +184,14 @@ impl Line {
         Ok(line)
     }
 
-    async fn expect(&self, request: &[u8], status: u16) -> Result<Vec<u8>> {
+    async fn book(&self, number: u64) -> Answer {
         let (sender, answer) = oneshot::channel();
-        self.outgoing.borrow_mut().extend_from_slice(request);
+        write_booking(&mut self.outgoing.borrow_mut(), number);
         if let Some(waiting) = &mut *self.waiting.borrow_mut() {
             waiting.push_back(sender);
         }
         self.has_some.notify_one();
-        match answer.await {
-            Ok((found, body)) if found == status => Ok(body),
-            Ok((found, body)) => Err(unexpected(found, &body)),
-            Err(_) => Err(Error::Wrong("boxoffice closed a connection".to_owned())),
-        }
+        answer.await.unwrap_or_else(|_| Err(Error::Wrong("boxoffice closed a connection".to_owned())))
     }
 
     async fn send_all(self: Rc<Line>, mut writer: OwnedWriteHalf) {
@@ -227,7 +217,7 @@ impl Line {
                 && let Some(sender) = self.waiting.borrow_mut().as_mut().and_then(VecDeque::pop_front)
             {
                 // Who no longer waits was stopped.
-                drop(sender.send((status, body.to_vec())));
+                drop(sender.send(booked(status, body)));
                 used += body_at + length;
             }
             buffer.drain(..used);
@@ -285,14 +275,15 @@ impl Connection {
 
 /// Status, where the body begins, and how long it is.
 fn read_head(bytes: &[u8]) -> Option<(u16, usize, usize)> {
-    let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
-    let head = std::str::from_utf8(&bytes[..end]).ok()?;
-    let status = head.get(9..12)?.parse().ok()?;
-    let length = head.lines().find_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok())?
-    });
-    Some((status, end + 4, length.unwrap_or(0)))
+    let mut headers = [httparse::EMPTY_HEADER; 16];
+    let mut head = httparse::Response::new(&mut headers);
+    let body_at = match head.parse(bytes).ok()? {
+        httparse::Status::Complete(body_at) => body_at,
+        httparse::Status::Partial => return None,
+    };
+    let length = head.headers.iter().find(|header| header.name.eq_ignore_ascii_case("content-length"))?;
+    let length = std::str::from_utf8(length.value).ok()?.trim().parse().ok()?;
+    Some((head.code?, body_at, length))
 }
 
 fn post(path: &str, header: &str, body: &str) -> Vec<u8> {
@@ -313,9 +304,23 @@ fn seat_in(body: &[u8]) -> Option<u64> {
     if after.starts_with(']') { seat_number(seat) } else { None }
 }
 
+fn booked(status: u16, body: &[u8]) -> Answer {
+    match seat_in(body) {
+        Some(seat) if status == 201 => Ok(seat),
+        _ => Err(unexpected(status, body)),
+    }
+}
+
 /// `{"section":"A-3","seat":"1-2",..` of each booking in an answer, as numbers of seats.
 fn seats_in(body: &[u8]) -> Option<Vec<u64>> {
-    std::str::from_utf8(body).ok()?.split(SECTION).skip(1).map(seat_number).collect()
+    let places = memchr::memmem::find_iter(body, SECTION);
+    places
+        .map(|at| {
+            let seat = &body[at + SECTION.len()..];
+            let end = memchr::memchr(b'}', seat)?;
+            seat_number(std::str::from_utf8(&seat[..end]).ok()?)
+        })
+        .collect()
 }
 
 /// Of `3","seat":"1-2",..`.
@@ -326,32 +331,43 @@ fn seat_number(text: &str) -> Option<u64> {
     Some(((subsection - 1) * ROWS + row - 1) * COLUMNS + column - 1)
 }
 
+/// Appends the request for a booking.
+fn write_booking(request: &mut Vec<u8>, number: u64) {
+    use std::io::Write;
+    let digits = number.checked_ilog10().map_or(1, |more| more as usize + 1);
+    let length = r#"{"customer":"customer-","event":"hall","best_available":{"quantity":1}}"#.len() + digits;
+    let written = write!(
+        request,
+        "POST /v1/bookings HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\nidempotency-key: key-{number}\r\n\
+         content-length: {length}\r\n\r\n{{\"customer\":\"customer-{number}\",\"event\":\"hall\",\"best_available\":{{\"quantity\":1}}}}"
+    );
+    written.expect("a vector takes everything");
+}
+
 /// One booking a request.
 pub(crate) struct Single {
     way: Way,
+    request: Vec<u8>,
     seats: Vec<u64>,
 }
 
 impl Single {
     pub(crate) fn new(way: Way) -> Single {
-        Single { way, seats: Vec::new() }
+        Single { way, request: Vec::new(), seats: Vec::new() }
     }
 }
 
 impl Client for Single {
     async fn book(&mut self, number: u64) -> Result<()> {
-        let customer = format!("customer-{number}");
-        let length =
-            r#"{"customer":"","event":"hall","best_available":{"quantity":1}}"#.len() + customer.len();
-        let request = format!(
-            "POST /v1/bookings HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\nidempotency-key: key-{number}\r\n\
-             content-length: {length}\r\n\r\n{{\"customer\":\"{customer}\",\"event\":\"hall\",\"best_available\":{{\"quantity\":1}}}}"
-        );
-        let answer = self.way.expect(request.as_bytes(), 201).await?;
-        match seat_in(&answer) {
-            Some(seat) => self.seats.push(seat),
-            None => return Err(Error::Wrong(format!("not one seat: {}", String::from_utf8_lossy(&answer)))),
-        }
+        let seat = match &mut self.way {
+            Way::Shared(line) => line.book(number).await?,
+            Way::Own(connection) => {
+                self.request.clear();
+                write_booking(&mut self.request, number);
+                booked(201, connection.expect(&self.request, 201).await?)?
+            }
+        };
+        self.seats.push(seat);
         Ok(())
     }
 
@@ -360,43 +376,51 @@ impl Client for Single {
     }
 }
 
-/// [`BATCH`] bookings a request.
+/// [`BATCH`] bookings a request, on a connection of its own.
 pub(crate) struct Batches {
-    way: Way,
-    /// Read when the clock no longer runs.
-    answers: Vec<Vec<u8>>,
+    connection: Connection,
+    /// Those of all clients. Made before the clock runs, as buyers make theirs on their own machines.
+    requests: Rc<[Vec<u8>]>,
+    seats: Vec<u64>,
 }
 
 impl Batches {
-    pub(crate) fn new(way: Way) -> Batches {
-        Batches { way, answers: Vec::new() }
+    /// Makes clients that share their requests.
+    pub(crate) fn maker() -> impl Fn(Way) -> Batches {
+        let requests: Rc<[Vec<u8>]> = (0..BOOKINGS_MAX / BATCH).map(batch).collect();
+        move |way| match way {
+            Way::Own(connection) => Batches { connection, requests: Rc::clone(&requests), seats: Vec::new() },
+            Way::Shared(_) => unreachable!("batches are not sent on shared connections"),
+        }
     }
+}
+
+fn batch(number: u64) -> Vec<u8> {
+    let commands: Vec<String> = (number * BATCH..(number + 1) * BATCH)
+        .map(|booking| {
+            format!(
+                r#"{{"op":"book","idempotency_key":"key-{booking}","customer":"customer-{booking}","event":"hall","best_available":{{"quantity":1}}}}"#
+            )
+        })
+        .collect();
+    post("/v1/batch", "", &format!(r#"{{"commands":[{}]}}"#, commands.join(",")))
 }
 
 impl Client for Batches {
     const BOOKINGS: u64 = BATCH;
 
     async fn book(&mut self, number: u64) -> Result<()> {
-        use std::fmt::Write;
-        let mut body = String::with_capacity(128 * BATCH as usize);
-        body.push_str(r#"{"commands":["#);
-        for booking in number * BATCH..(number + 1) * BATCH {
-            let comma = if booking == number * BATCH { "" } else { "," };
-            let written = write!(
-                body,
-                r#"{comma}{{"op":"book","idempotency_key":"key-{booking}","customer":"customer-{booking}","event":"hall","best_available":{{"quantity":1}}}}"#
-            );
-            written.expect("a string takes everything");
+        let request = &self.requests[usize::try_from(number).expect("no more than were made")];
+        let answer = self.connection.expect(request, 200).await?;
+        match seats_in(answer) {
+            Some(seats) if seats.len() as u64 == BATCH => self.seats.extend(seats),
+            _ => return Err(Error::Wrong("a batch was not answered with a seat each".to_owned())),
         }
-        body.push_str("]}");
-        let answer = self.way.expect(&post("/v1/batch", "", &body), 200).await?.into_owned();
-        self.answers.push(answer);
         Ok(())
     }
 
-    /// An answer that is not all bookings gives fewer seats than the servers have, or than were asked for.
     fn seats(self) -> Vec<u64> {
-        self.answers.iter().flat_map(|answer| seats_in(answer).unwrap_or_default()).collect()
+        self.seats
     }
 }
 

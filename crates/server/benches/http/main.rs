@@ -9,6 +9,7 @@ mod closed_loop;
 mod connections;
 mod load;
 mod open_loop;
+mod watchers;
 
 use std::process::Command;
 use std::sync::Arc;
@@ -54,7 +55,7 @@ fn main() {
             connections::measure().await;
         }
         if is_wanted("watchers") {
-            connections::watchers().await;
+            watchers::measure().await;
         }
     });
 }

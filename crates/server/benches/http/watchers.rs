@@ -1,0 +1,158 @@
+//! What a thousand live streams of one hall cost those who buy in it.
+//!
+//! Two servers stand side by side, one that nobody watches and one with all the watchers, and are driven in turn for a short while each: what
+//! the machine's neighbours do meets both alike. Half of the watchers read as browsers do, half never. What they read takes processor
+//! time of the generator, too, so what the servers take for a booking is printed beside it.
+
+use std::cell::{Cell, RefCell};
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::task::LocalSet;
+
+use crate::closed_loop::closed_loop_after;
+use crate::connections::{Scene, open_all, raise_open_files};
+use crate::load::{Connection, post};
+
+const WATCHERS: usize = 1_000;
+const READ_BYTES: usize = 256 * 1024;
+const BOOKERS: usize = 256;
+/// Each on servers of its own, whose halls fill alike and are never sold out.
+const ROUNDS: usize = 4;
+/// Of each server in a round.
+const TURNS: usize = 5;
+/// Longer than changes gather before they are sent: from then on as much is sent as is booked.
+const LEAD_IN: Duration = Duration::from_millis(600);
+/// A multiple of the time that changes gather.
+const LASTING: Duration = Duration::from_millis(1_500);
+/// Until what gathered last is sent, too.
+const QUIET: Duration = Duration::from_millis(600);
+
+/// A server with its hall.
+struct Hall {
+    scene: Scene,
+    per_second: Vec<f64>,
+    /// Microseconds of the server's processors for each booking.
+    cpu_us: Vec<f64>,
+}
+
+impl Hall {
+    async fn open() -> Hall {
+        let scene = Scene::open();
+        let mut connection = Connection::open(scene.server.address).await.expect("it listens");
+        let body = r#"{"id":"hall","name":"Hall","currency":"TWD","sections":[{"name":"A","price":100,"subsections":[{"number":1,"rows":1000,"cols":1000}]}]}"#;
+        assert_eq!(connection.send(&post("/v1/events", "", body)).await.expect("it answers").status, 201);
+        Hall { scene, per_second: Vec::new(), cpu_us: Vec::new() }
+    }
+
+    /// Books as fast as it goes, and waits until all is told.
+    async fn book(&mut self) {
+        let server = &self.scene.server;
+        let booked = Rc::new(Cell::new(0));
+        let request = {
+            let booked = Rc::clone(&booked);
+            move |number: u64| {
+                booked.set(booked.get() + 1);
+                let body =
+                    format!(r#"{{"customer":"c{number}","event":"hall","best_available":{{"quantity":1}}}}"#);
+                post("/v1/bookings", "", &body)
+            }
+        };
+        let before = server.cpu_seconds();
+        let measured = closed_loop_after(LEAD_IN, server.address, BOOKERS, LASTING, request, |answer| {
+            answer.status == 201
+        });
+        self.per_second.push(measured.await.per_second());
+        tokio::time::sleep(QUIET).await;
+        self.cpu_us.push((server.cpu_seconds() - before) * 1e6 / f64::from(booked.get()));
+    }
+}
+
+/// Bookings as fast as they go, without watchers and with them in turn.
+pub(crate) async fn measure() {
+    raise_open_files();
+    let (mut lost, mut dearer) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let (mut alone, mut watched) = (Hall::open().await, Hall::open().await);
+        let streams = watch(watched.scene.server.address).await;
+        let (local, read) = (LocalSet::new(), Rc::new(Cell::new(0)));
+        let unread = read_half(streams, &local, &read);
+        local
+            .run_until(async {
+                for turn in 0..TURNS {
+                    // Who comes first changes: neither always follows the other.
+                    if turn % 2 == 0 {
+                        alone.book().await;
+                        watched.book().await;
+                    } else {
+                        watched.book().await;
+                        alone.book().await;
+                    }
+                }
+            })
+            .await;
+        let percents = |alone: &[f64], watched: &[f64]| -> Vec<f64> {
+            alone.iter().zip(watched).map(|(alone, watched)| (watched / alone - 1.0) * 100.0).collect()
+        };
+        println!(
+            "bookings/s {:.0?} alone, {:.0?} with {WATCHERS} live streams, half of them unread ({} MiB read, resident {:.0} MiB, {:.0} MiB alone)",
+            alone.per_second,
+            watched.per_second,
+            read.get() / 1024 / 1024,
+            watched.scene.server.resident_mib(),
+            alone.scene.server.resident_mib(),
+        );
+        lost.extend(percents(&alone.per_second, &watched.per_second).iter().map(|more| -more));
+        dearer.extend(percents(&alone.cpu_us, &watched.cpu_us));
+        drop((local, unread));
+    }
+    print_quartiles("lost to watchers", " (at most 5 wanted)", lost);
+    print_quartiles("bookings took more of the server", "", dearer);
+}
+
+fn print_quartiles(what: &str, wanted: &str, mut percents: Vec<f64>) {
+    percents.sort_by(f64::total_cmp);
+    let count = percents.len();
+    println!(
+        "{what}: {:.1} %{wanted}, median of {count} pairs; half of them {:.1} to {:.1} %",
+        percents[count / 2],
+        percents[count / 4],
+        percents[count * 3 / 4],
+    );
+}
+
+async fn watch(address: SocketAddr) -> Vec<TcpStream> {
+    let mut streams = open_all(address, WATCHERS).await;
+    let mut buffer = vec![0; 64 * 1024];
+    for stream in &mut streams {
+        let request =
+            b"GET /v1/events/hall/stream HTTP/1.1\r\nhost: 127.0.0.1\r\naccept-encoding: gzip\r\n\r\n";
+        stream.write_all(request).await.expect("it listens");
+        assert_ne!(stream.read(&mut buffer).await.expect("it answers"), 0, "it stays open");
+    }
+    streams
+}
+
+/// Lets half of them read; those that do not are returned.
+fn read_half(mut streams: Vec<TcpStream>, local: &LocalSet, read: &Rc<Cell<usize>>) -> Vec<TcpStream> {
+    let unread = streams.split_off(streams.len() / 2);
+    // One buffer for all: what they read is thrown away, and memory of their own would cost the generator more than the reading.
+    let buffer = Rc::new(RefCell::new(vec![0; READ_BYTES]));
+    for stream in streams {
+        let (read, buffer) = (Rc::clone(read), Rc::clone(&buffer));
+        local.spawn_local(async move {
+            while stream.readable().await.is_ok() {
+                match stream.try_read(&mut buffer.borrow_mut()) {
+                    Ok(length @ 1..) => read.set(read.get() + length),
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                    Ok(_) | Err(_) => break,
+                }
+            }
+        });
+    }
+    unread
+}
