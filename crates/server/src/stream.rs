@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
-use std::sync::{Arc, LazyLock, OnceLock, Weak};
+use std::sync::{Arc, LazyLock, Weak};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -21,7 +21,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 
 use crate::app::App;
-use crate::packing::{self, Packed, Packing, pack};
+use crate::packing::{Packing, Text};
 use crate::problem::Problem;
 use crate::render;
 
@@ -57,25 +57,6 @@ struct Feed {
     sequence: watch::Receiver<u64>,
 }
 
-/// Messages as they are sent. Packed when the first who wants them so comes.
-struct Text {
-    plain: Bytes,
-    packed: OnceLock<Packed>,
-}
-
-impl Text {
-    fn new(plain: Bytes) -> Text {
-        Text { plain, packed: OnceLock::new() }
-    }
-
-    fn sent(&self, packing: Option<&mut Packing>) -> Bytes {
-        match packing {
-            Some(packing) => packing.next(self.packed.get_or_init(|| pack(&self.plain))),
-            None => self.plain.clone(),
-        }
-    }
-}
-
 /// What goes out in one write: the messages of some batches in a row.
 struct Frame {
     /// The sequence of the first message.
@@ -91,10 +72,10 @@ impl Frame {
     }
 
     /// Its messages after a sequence; `None` if there is a gap before them.
-    fn after(&self, sequence: u64, packing: Option<&mut Packing>) -> Option<Bytes> {
+    fn after(&self, sequence: u64, packing: &mut Packing) -> Option<Bytes> {
         match usize::try_from((sequence + 1).checked_sub(self.first)?).ok()? {
-            0 => Some(self.text.sent(packing)),
-            skip => Some(Text::new(self.text.plain.slice(self.starts[skip]..)).sent(packing)),
+            0 => Some(packing.next(&self.text)),
+            skip => Some(packing.next(&Text::new(self.text.plain.slice(self.starts[skip]..)))),
         }
     }
 }
@@ -168,14 +149,15 @@ pub(crate) async fn watch(
     // An id that this inventory has not reached is none of ours.
     let resume = resume.filter(|&id: &u64| id <= reached);
     let feed = Feed::of(app, inventory).await?;
-    let packs = packing::is_accepted(headers);
+    let packing = Packing::asked(headers);
+    let (head, name) = (packing.head(), packing.name());
     let watcher = Watcher {
         app: Arc::clone(app),
         inventory,
         sequence: feed.sequence.clone(),
         feed,
         at: resume,
-        packing: packs.then(Packing::default),
+        packing,
         _counted: Counted::new(),
     };
     let stopping = app.stopping.subscribe();
@@ -187,14 +169,13 @@ pub(crate) async fn watch(
         };
         match message {
             Some(message) => Some((Ok::<Bytes, Infallible>(message), Some((watcher, stopping)))),
-            None => watcher.packing.map(|packing| (Ok(packing.end()), None)),
+            None => watcher.packing.end().map(|end| (Ok(end), None)),
         }
     });
-    let head = stream::iter(packs.then_some(Ok(packing::HEAD)));
-    let mut response = endless(head.chain(messages));
-    response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept-encoding"));
-    if packs {
-        response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    let mut response = endless(stream::iter(head.map(Ok)).chain(messages));
+    response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept-encoding, sec-fetch-site"));
+    if let Some(name) = name {
+        response.headers_mut().insert(header::CONTENT_ENCODING, name);
     }
     Ok(response)
 }
@@ -262,8 +243,7 @@ struct Watcher {
     sequence: watch::Receiver<u64>,
     /// The last sequence that was sent, or that the client says it has.
     at: Option<u64>,
-    /// If everything is sent packed.
-    packing: Option<Packing>,
+    packing: Packing,
     _counted: Counted,
 }
 
@@ -273,19 +253,19 @@ impl Watcher {
         let Some(at) = self.at else { return self.snapshot().await };
         let news = tokio::time::timeout(HEARTBEAT, self.sequence.wait_for(|&sequence| sequence > at)).await;
         match news.map(|news| news.is_ok()) {
-            Err(_) => return Some(HEARTBEAT_TEXT.sent(self.packing.as_mut())),
+            Err(_) => return Some(self.packing.next(&HEARTBEAT_TEXT)),
             Ok(false) => return None,
             Ok(true) => {}
         }
         let kept = self.feed.kept.lock().after(at);
         if let Some(frame) = kept
-            && let Some(messages) = frame.after(at, self.packing.as_mut())
+            && let Some(messages) = frame.after(at, &mut self.packing)
         {
             self.at = Some(frame.last());
             return Some(messages);
         }
         if let Some(messages) = self.catch_up(at).await {
-            return Some(Text::new(messages).sent(self.packing.as_mut()));
+            return Some(self.packing.next(&Text::new(messages)));
         }
         match self.look_back(at).await {
             Some(messages) => Some(messages),
@@ -340,7 +320,7 @@ impl Watcher {
             }
         }
         let frame = past.frame.as_ref().expect("made above");
-        let messages = frame.after(at, self.packing.as_mut())?;
+        let messages = frame.after(at, &mut self.packing)?;
         self.at = Some(frame.last());
         Some(messages)
     }
@@ -361,7 +341,7 @@ impl Watcher {
         };
         self.at = Some(sequence);
         // While `last` is locked: who wants it packed too waits here without a thread.
-        Some(text.sent(self.packing.as_mut()))
+        Some(self.packing.next(&text))
     }
 }
 
@@ -505,7 +485,7 @@ mod tests {
         kept.push(frame(6..=8));
         let after = |sequence| {
             let frame = kept.after(sequence)?;
-            let text = frame.after(sequence, None)?;
+            let text = frame.after(sequence, &mut Packing::Plain)?;
             Some((frame.last(), String::from_utf8(text.to_vec()).unwrap()))
         };
         assert_eq!(after(4), Some((5, "<5>".to_owned())));
@@ -525,6 +505,9 @@ mod tests {
         assert!(kept.messages <= KEPT_MESSAGES_MAX);
         assert_eq!(kept.messages, kept.frames.iter().map(|frame| frame.starts.len()).sum::<usize>());
         assert_eq!(kept.bytes, kept.frames.iter().map(|frame| frame.text.plain.len()).sum::<usize>());
-        assert!(kept.after(0).and_then(|frame| frame.after(0, None)).is_none(), "message 1 is gone");
+        assert!(
+            kept.after(0).and_then(|frame| frame.after(0, &mut Packing::Plain)).is_none(),
+            "message 1 is gone"
+        );
     }
 }

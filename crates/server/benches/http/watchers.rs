@@ -22,7 +22,7 @@ const WATCHERS: usize = 1_000;
 const READ_BYTES: usize = 256 * 1024;
 const BOOKERS: usize = 256;
 /// Each on servers of its own, whose halls fill alike and are never sold out.
-const ROUNDS: usize = 4;
+const ROUNDS: usize = 8;
 /// Of each server in a round.
 const TURNS: usize = 5;
 /// Longer than changes gather before they are sent: from then on as much is sent as is booked.
@@ -110,18 +110,21 @@ pub(crate) async fn measure() {
         dearer.extend(percents(&alone.cpu_us, &watched.cpu_us));
         drop((local, unread));
     }
-    print_quartiles("lost to watchers", " (at most 5 wanted)", lost);
-    print_quartiles("bookings took more of the server", "", dearer);
+    print_spread("lost to watchers", " (at most 5 wanted)", lost);
+    print_spread("bookings took more of the server", "", dearer);
 }
 
-fn print_quartiles(what: &str, wanted: &str, mut percents: Vec<f64>) {
+fn print_spread(what: &str, wanted: &str, mut percents: Vec<f64>) {
     percents.sort_by(f64::total_cmp);
     let count = percents.len();
+    let mean = percents.iter().sum::<f64>() / count as f64;
+    let variance = percents.iter().map(|percent| (percent - mean).powi(2)).sum::<f64>() / (count - 1) as f64;
     println!(
-        "{what}: {:.1} %{wanted}, median of {count} pairs; half of them {:.1} to {:.1} %",
+        "{what}: {:.1} %{wanted}, median of {count} pairs; half of them {:.1} to {:.1} %; mean {mean:.1} with a standard error of {:.1}",
         percents[count / 2],
         percents[count / 4],
         percents[count * 3 / 4],
+        (variance / count as f64).sqrt(),
     );
 }
 
@@ -130,7 +133,7 @@ async fn watch(address: SocketAddr) -> Vec<TcpStream> {
     let mut buffer = vec![0; 64 * 1024];
     for stream in &mut streams {
         let request =
-            b"GET /v1/events/hall/stream HTTP/1.1\r\nhost: 127.0.0.1\r\naccept-encoding: gzip\r\n\r\n";
+            b"GET /v1/events/hall/stream HTTP/1.1\r\nhost: 127.0.0.1\r\nsec-fetch-site: same-origin\r\naccept-encoding: gzip, deflate, br, zstd\r\n\r\n";
         stream.write_all(request).await.expect("it listens");
         assert_ne!(stream.read(&mut buffer).await.expect("it answers"), 0, "it stays open");
     }

@@ -84,10 +84,15 @@ impl Call {
         assert_eq!(status, 200, "{asked}");
         let kind = headers.iter().find(|(name, _)| name == "content-type").map(|(_, value)| value.as_str());
         assert_eq!(kind, Some("text/event-stream"), "{asked}");
-        if headers.iter().any(|(name, value)| name == "content-encoding" && value == "gzip") {
-            return Stream { reader: Box::new(BufReader::new(GzDecoder::new(reader))), is_packed: true };
-        }
-        Stream { reader: Box::new(reader), is_packed: false }
+        let coding =
+            headers.into_iter().find(|(name, _)| name == "content-encoding").map(|(_, coding)| coding);
+        let reader: Box<dyn BufRead> = match coding.as_deref() {
+            None => Box::new(reader),
+            Some("gzip") => Box::new(BufReader::new(GzDecoder::new(reader))),
+            Some("zstd") => Box::new(BufReader::new(zstd::Decoder::new(reader).expect("a frame"))),
+            Some(other) => panic!("nobody asked for {other}"),
+        };
+        Stream { reader, coding }
     }
 
     fn text(&self, version: &str) -> Vec<u8> {
@@ -224,7 +229,8 @@ pub(crate) fn told(booking: &Value) -> String {
 /// An open live stream.
 pub(crate) struct Stream {
     reader: Box<dyn BufRead>,
-    pub(crate) is_packed: bool,
+    /// How it came packed.
+    pub(crate) coding: Option<String>,
 }
 
 /// One message of a live stream.

@@ -182,32 +182,39 @@ fn another_watcher_who_came_later_does_not_keep_anybody_from_resuming() {
 
 #[test]
 fn who_unpacks_gets_the_same_in_fewer_bytes() {
-    let hall = Venue::hall(10, 10);
-    let packed = |last: &str| {
-        hall.server
-            .call("GET", &hall.at("/stream"))
-            .header("Accept-Encoding", "br, gzip")
-            .header("Last-Event-ID", last)
-            .watch()
+    let hall = Venue::hall(10, 20);
+    let stream_of = |coding: &str, last: &str| {
+        let call = hall.server.call("GET", &hall.at("/stream")).header("Last-Event-ID", last);
+        let asked = match coding {
+            "zstd" => call.header("Accept-Encoding", "gzip, zstd").header("Sec-Fetch-Site", "same-origin"),
+            other => call.header("Accept-Encoding", other),
+        };
+        let stream = asked.watch();
+        assert_eq!(stream.coding.as_deref(), Some(coding));
+        stream
     };
-    let (mut plain, mut stream) = (hall.stream(), packed(""));
-    assert!(stream.is_packed && !plain.is_packed);
-    assert_eq!(stream.expect("snapshot"), plain.expect("snapshot"));
+    let mut plain = hall.stream();
+    assert_eq!(plain.coding, None);
+    let mut packed = ["gzip", "zstd"].map(|coding| stream_of(coding, ""));
+    let snapshot = plain.expect("snapshot");
+    packed.iter_mut().for_each(|stream| assert_eq!(stream.expect("snapshot"), snapshot));
     for _ in 0..10 {
         hall.booked(&best(1));
     }
-    // Who comes back is sent what others have been sent already, and in the middle of what they were sent in one piece.
     let mut changes = Vec::new();
     for sequence in 2..=11 {
         let change = plain.expect("change");
-        assert_eq!(stream.expect("change"), change);
+        packed.iter_mut().for_each(|stream| assert_eq!(stream.expect("change"), change));
         assert_eq!(change.id, Some(sequence));
         changes.push(change);
     }
-    for last in [1, 4, 10] {
-        let mut back = packed(&last.to_string());
-        for change in &changes[last - 1..] {
-            assert_eq!(&back.expect("change"), change);
+    // Who comes back is sent what others have been sent already, and in the middle of what they were sent in one piece.
+    for coding in ["gzip", "zstd"] {
+        for last in [1, 4, 10] {
+            let mut back = stream_of(coding, &last.to_string());
+            for change in &changes[last - 1..] {
+                assert_eq!(&back.expect("change"), change);
+            }
         }
     }
 }
