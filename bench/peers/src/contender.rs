@@ -59,7 +59,7 @@ impl Contender {
             RedlockEvent => "(c)  Redlock + PostgreSQL, first free seat",
             RedlockSeat => "(c') Redlock + PostgreSQL, seats named",
             BoxofficeSingle => "(d)  Boxoffice, POST /v1/bookings",
-            BoxofficeShared => "(d') the same, on shared connections",
+            BoxofficeShared => "(d') Boxoffice, on shared connections",
             BoxofficeBatch => "(d)  Boxoffice, POST /v1/batch of 5,000",
         }
     }

@@ -91,16 +91,19 @@ fn fail(error: &Error) -> ExitCode {
 }
 
 async fn compare(plan: &Plan, what: What) -> Result<()> {
-    postgres::check_installed()?;
     let contenders = match what {
         What::Designs(contenders) => contenders,
         What::Cluster => {
+            postgres::check_installed()?;
             let boxoffice = boxoffice()?;
             print_machine();
             return cluster::compare(&boxoffice, plan.round).await;
         }
     };
-    redis_server::check_installed()?;
+    if contenders != Contender::OURS {
+        postgres::check_installed()?;
+        redis_server::check_installed()?;
+    }
     let boxoffice = boxoffice()?;
     print_machine();
     let mut rows = Vec::new();

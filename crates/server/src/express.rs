@@ -17,7 +17,7 @@ use axum::http::Method;
 use axum::response::IntoResponse;
 use futures_util::FutureExt;
 use http_body_util::BodyExt;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
@@ -35,12 +35,14 @@ use crate::submit::Granted;
 
 const ROUTE: &str = "/v1/bookings";
 const BEGINNING: &[u8] = b"POST /v1/bookings HTTP/1.1\r\n";
-/// Requests of one connection that are decided together; more wait in the buffer.
+/// Requests of one connection that are decided together; more wait in the buffer. More than are usually read in one go.
 const TOGETHER_MAX: usize = 256;
 /// A booking and its head are far smaller; a connection that wants nothing keeps this much.
 const BUFFER_BYTES: usize = 4 * 1024;
 /// What lies ready is read until there is this much of it: what is read together is decided together, and shares one commit.
 const READ_BYTES_MAX: usize = 32 * 1024;
+/// Answers gather until there is this much of them: who asks for much and reads nothing must not fill the memory.
+const OUTPUT_BYTES_MAX: usize = 64 * 1024;
 
 /// The pieces of one request are on their way together; slow senders are left to the framework, which has deadlines for them.
 const PIECES_WITHIN: Duration = Duration::from_millis(250);
@@ -66,7 +68,7 @@ pub(crate) async fn serve(
         let read = if input.is_empty() {
             tokio::select! {
                 biased;
-                read = read_more(&stream, &mut input) => read,
+                read = read_more(&mut stream, &mut input) => read,
                 () = &mut idle => {
                     // Moved only when it rings: most connections are busy until they are closed.
                     idle.as_mut().reset(quiet_since + IDLE_TIMEOUT);
@@ -77,7 +79,7 @@ pub(crate) async fn serve(
         } else {
             // Bytes that trickle in do not stop the clock.
             let until = *begun.get_or_insert_with(|| tokio::time::Instant::now() + PIECES_WITHIN);
-            match tokio::time::timeout_at(until, read_more(&stream, &mut input)).await {
+            match tokio::time::timeout_at(until, read_more(&mut stream, &mut input)).await {
                 Ok(read) => read,
                 Err(_) => return Some((stream, input)),
             }
@@ -86,12 +88,11 @@ pub(crate) async fn serve(
             return None;
         }
         while !input.is_empty() {
-            let (used, rest) = answer_all(app, address, &input, &mut output).await;
+            let (used, rest) = answer_all(app, address, &input, &mut stream, &mut output).await.ok()?;
             if used > 0 {
                 input.drain(..used);
                 begun = None;
-                write(&mut stream, &output).await.ok()?;
-                output.clear();
+                write(&mut stream, &mut output).await.ok()?;
                 quiet_since = tokio::time::Instant::now();
             }
             match rest {
@@ -112,27 +113,23 @@ pub(crate) async fn serve(
 }
 
 /// Reads what lies ready. Room is made when there is something: most connections want nothing most of the time.
-async fn read_more(stream: &TcpStream, input: &mut Vec<u8>) -> io::Result<usize> {
-    let before = input.len();
-    loop {
-        stream.readable().await?;
-        loop {
-            input.reserve(BUFFER_BYTES);
-            match stream.try_read_buf(input) {
-                // There may be more if there was no more room.
-                Ok(1..) if input.len() == input.capacity() && input.len() - before < READ_BYTES_MAX => {}
-                Ok(_) => return Ok(input.len() - before),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(error) => return Err(error),
-            }
-        }
-        if input.len() > before {
-            return Ok(input.len() - before);
+async fn read_more(stream: &mut TcpStream, input: &mut Vec<u8>) -> io::Result<usize> {
+    stream.readable().await?;
+    input.reserve(BUFFER_BYTES);
+    let mut read = stream.read_buf(input).await?;
+    // A buffer that is full says that there may be more. An end or an error is found again by whoever reads next.
+    while (1..READ_BYTES_MAX).contains(&read) && input.len() == input.capacity() {
+        input.reserve_exact(READ_BYTES_MAX - read);
+        match stream.read_buf(input).now_or_never() {
+            Some(Ok(more @ 1..)) => read += more,
+            Some(Ok(0) | Err(_)) | None => break,
         }
     }
+    Ok(read)
 }
 
-async fn write(stream: &mut TcpStream, output: &[u8]) -> io::Result<()> {
+/// Leaves nothing in `output`.
+async fn write(stream: &mut TcpStream, output: &mut Vec<u8>) -> io::Result<()> {
     let mut rest = match stream.try_write(output) {
         Ok(written) => &output[written..],
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => output,
@@ -142,16 +139,19 @@ async fn write(stream: &mut TcpStream, output: &[u8]) -> io::Result<()> {
         let written = tokio::time::timeout(WRITE_STALL_TIMEOUT, stream.write(rest)).await??;
         rest = &rest[written..];
     }
+    output.clear();
     Ok(())
 }
 
-/// Answers what is whole in `input`. Returns how many bytes that was, and what may follow.
+/// Answers what is whole in `input`, in `output` and, what is too much for that, at once. Returns how many bytes that was, and what may
+/// follow.
 async fn answer_all(
     app: &Arc<App>,
     address: SocketAddr,
     input: &[u8],
+    stream: &mut TcpStream,
     output: &mut Vec<u8>,
-) -> (usize, Rest) {
+) -> io::Result<(usize, Rest)> {
     let mut used = 0;
     let mut rest = Rest::Open;
     let mut whole: Vec<Request<'_>> = Vec::new();
@@ -200,11 +200,14 @@ async fn answer_all(
                     Err(problem) => Err(problem),
                 };
                 any_closed |= answer(app, taken, granted, output).await;
+                if output.len() >= OUTPUT_BYTES_MAX {
+                    write(stream, output).await?;
+                }
             }
             any_closed
         }
     };
-    (used, if closed { Rest::Closed } else { rest })
+    Ok((used, if closed { Rest::Closed } else { rest }))
 }
 
 /// What may come on a connection after what was answered.
@@ -431,4 +434,57 @@ fn write_date(output: &mut Vec<u8>) {
         }
         output.extend_from_slice(line.as_bytes());
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    async fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        (listener.accept().await.unwrap().0, client)
+    }
+
+    /// Sends so many bytes, and waits until they lie ready.
+    async fn sent(server: &TcpStream, client: &mut TcpStream, bytes: usize) {
+        client.write_all(&vec![7; bytes]).await.unwrap();
+        let mut looked = vec![0; bytes];
+        while server.peek(&mut looked).await.unwrap() < bytes {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn what_lies_ready_is_read_in_one_go_up_to_a_bound() {
+        for (bytes, in_one_go) in [
+            (1, 1),
+            (BUFFER_BYTES, BUFFER_BYTES),
+            (5 * BUFFER_BYTES, 5 * BUFFER_BYTES),
+            (READ_BYTES_MAX, READ_BYTES_MAX),
+            (READ_BYTES_MAX + 9_999, READ_BYTES_MAX),
+        ] {
+            let (mut server, mut client) = pair().await;
+            sent(&server, &mut client, bytes).await;
+            let mut input = Vec::new();
+            assert_eq!(read_more(&mut server, &mut input).await.unwrap(), in_one_go, "of {bytes}");
+            while input.len() < bytes {
+                assert_ne!(read_more(&mut server, &mut input).await.unwrap(), 0);
+            }
+            assert_eq!(input, vec![7; bytes]);
+        }
+    }
+
+    #[tokio::test]
+    async fn an_end_after_a_full_buffer_comes_after_what_was_in_it() {
+        let (mut server, mut client) = pair().await;
+        sent(&server, &mut client, BUFFER_BYTES).await;
+        client.shutdown().await.unwrap();
+        let mut input = Vec::new();
+        assert_eq!(read_more(&mut server, &mut input).await.unwrap(), BUFFER_BYTES);
+        assert_eq!(read_more(&mut server, &mut input).await.unwrap(), 0);
+        assert_eq!(input.len(), BUFFER_BYTES);
+    }
 }

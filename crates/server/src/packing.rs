@@ -11,8 +11,8 @@ use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderValue, header};
 use flate2::{Compress, Compression, Crc, FlushCompress};
 
-/// Its fastest usual level: half the bytes of gzip at a quarter of the time, for what a busy hall tells. Seats in a row differ in a digit,
-/// and only zstd can say "as far back as the last time" in less than a bit.
+/// Its fastest usual level. For what a busy hall tells, 28 seats a message: 1.8 bytes a seat and 0.7 ms a megabyte, where gzip has 3.6 and 2.4.
+/// Each seat differs from the one before in a digit or two, and to say "go on copying from as far back as before" takes zstd next to nothing.
 const ZSTD_LEVEL: i32 = 1;
 /// The fastest level of gzip that fits its codes to the text: a third fewer bytes than the one below it, which does not, for a quarter of a
 /// millisecond more a megabyte. Every byte is sent to all who watch, and packed once.
@@ -33,7 +33,8 @@ impl Packing {
     /// What the client says that it unpacks.
     pub(crate) fn asked(headers: &HeaderMap) -> Packing {
         let (zstd, gzip) = (weight(headers, "zstd"), weight(headers, "gzip"));
-        // Some libraries that ask for zstd stop at the end of the first frame, without a word. Browsers go on, and only they say this.
+        // Some libraries that ask for zstd stop at the end of the first frame, without a word. Browsers go on, and libraries do not say this,
+        // unless they pass on what a browser said.
         let is_browser = headers.contains_key("sec-fetch-site");
         if is_browser && zstd > 0.0 && zstd >= gzip {
             Packing::Zstd
@@ -130,11 +131,16 @@ fn gzip(text: &[u8]) -> Blocks {
     }
     let mut sum = Crc::new();
     sum.update(text);
-    Blocks { bytes: bytes.into(), sum }
+    Blocks { bytes: kept(bytes), sum }
 }
 
 fn zstd(text: &[u8]) -> Bytes {
-    zstd::bulk::compress(text, ZSTD_LEVEL).expect("packing has no wrong input").into()
+    kept(zstd::bulk::compress(text, ZSTD_LEVEL).expect("packing has no wrong input"))
+}
+
+/// Without the room that was left for what cannot be packed, which is as much as the text: feeds keep what they have sent.
+fn kept(bytes: Vec<u8>) -> Bytes {
+    bytes.into_boxed_slice().into()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! A feed follows the inventory and keeps the newest `change` messages, ready to send. Watchers who keep up get each of them;
 //! for whoever comes back with an older id they are made again from the journal, and who is further behind than that is worth
-//! starts again with a snapshot. Nobody slows the feed, and the feed does not slow the writer. Whoever can unpack gets it packed, and what all are sent is packed once.
+//! starts again with a snapshot. Nobody slows the feed, and the feed does not slow the writer. Whoever can unpack gets it packed, and what all are sent is packed once, in each of two ways that somebody asks for.
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
@@ -27,7 +27,7 @@ use crate::render;
 
 /// Messages that a feed keeps for watchers who are late or come back.
 const KEPT_MESSAGES_MAX: usize = 4_096;
-/// Their bytes.
+/// Their bytes before they are packed; packed they are a tenth of that, once for each way.
 const KEPT_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// A busy inventory changes hundreds of times a second: watchers get what gathered in this time in one write.
 const GATHER: Duration = Duration::from_millis(100);

@@ -211,18 +211,24 @@ impl Line {
     async fn read_all(self: Rc<Line>, mut reader: OwnedReadHalf) {
         let mut buffer = Vec::with_capacity(64 * 1024);
         while let Ok(1..) = reader.read_buf(&mut buffer).await {
-            let mut used = 0;
-            while let Some((status, body_at, length)) = read_head(&buffer[used..])
-                && let Some(body) = buffer[used..].get(body_at..body_at + length)
-                && let Some(sender) = self.waiting.borrow_mut().as_mut().and_then(VecDeque::pop_front)
-            {
-                // Who no longer waits was stopped.
-                drop(sender.send(booked(status, body)));
-                used += body_at + length;
-            }
+            let Ok(used) = self.hand_out(&buffer) else { break };
             buffer.drain(..used);
         }
         drop(self.waiting.take());
+    }
+
+    /// Gives those who wait longest what is whole; how many bytes that was.
+    fn hand_out(&self, buffer: &[u8]) -> Result<usize> {
+        let mut used = 0;
+        while let Some((status, body_at, length)) = read_head(&buffer[used..])?
+            && let Some(body) = buffer[used..].get(body_at..body_at + length)
+            && let Some(sender) = self.waiting.borrow_mut().as_mut().and_then(VecDeque::pop_front)
+        {
+            // Who no longer waits was stopped.
+            drop(sender.send(booked(status, body)));
+            used += body_at + length;
+        }
+        Ok(used)
     }
 }
 
@@ -262,7 +268,7 @@ impl Connection {
                 return Err(Error::Wrong("boxoffice closed a connection".to_owned()));
             }
             if head.is_none() {
-                head = read_head(&self.buffer);
+                head = read_head(&self.buffer)?;
             }
         };
         let body = &self.buffer[body..];
@@ -273,17 +279,20 @@ impl Connection {
     }
 }
 
-/// Status, where the body begins, and how long it is.
-fn read_head(bytes: &[u8]) -> Option<(u16, usize, usize)> {
+/// Status, where the body begins, and how long it is; `None` if there is more to come of the head.
+fn read_head(bytes: &[u8]) -> Result<Option<(u16, usize, usize)>> {
+    let other = || Error::Wrong(format!("a head of another form: {}", String::from_utf8_lossy(bytes)));
     let mut headers = [httparse::EMPTY_HEADER; 16];
     let mut head = httparse::Response::new(&mut headers);
-    let body_at = match head.parse(bytes).ok()? {
-        httparse::Status::Complete(body_at) => body_at,
-        httparse::Status::Partial => return None,
+    let httparse::Status::Complete(body_at) = head.parse(bytes).map_err(|_| other())? else {
+        return Ok(None);
     };
-    let length = head.headers.iter().find(|header| header.name.eq_ignore_ascii_case("content-length"))?;
-    let length = std::str::from_utf8(length.value).ok()?.trim().parse().ok()?;
-    Some((head.code?, body_at, length))
+    let length = head.headers.iter().find(|header| header.name.eq_ignore_ascii_case("content-length"));
+    let length = length.and_then(|header| std::str::from_utf8(header.value).ok()?.trim().parse().ok());
+    match (head.code, length) {
+        (Some(status), Some(length)) => Ok(Some((status, body_at, length))),
+        _ => Err(other()),
+    }
 }
 
 fn post(path: &str, header: &str, body: &str) -> Vec<u8> {
@@ -364,7 +373,8 @@ impl Client for Single {
             Way::Own(connection) => {
                 self.request.clear();
                 write_booking(&mut self.request, number);
-                booked(201, connection.expect(&self.request, 201).await?)?
+                let answer = connection.expect(&self.request, 201).await?;
+                seat_in(answer).ok_or_else(|| unexpected(201, answer))?
             }
         };
         self.seats.push(seat);

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::task::LocalSet;
+use tokio::task::{JoinHandle, LocalSet};
 
 use crate::closed_loop::closed_loop_after;
 use crate::connections::{Scene, open_all, raise_open_files};
@@ -80,7 +80,7 @@ pub(crate) async fn measure() {
         let (mut alone, mut watched) = (Hall::open().await, Hall::open().await);
         let streams = watch(watched.scene.server.address).await;
         let (local, read) = (LocalSet::new(), Rc::new(Cell::new(0)));
-        let unread = read_half(streams, &local, &read);
+        let (readers, unread) = read_half(streams, &local, &read);
         local
             .run_until(async {
                 for turn in 0..TURNS {
@@ -95,8 +95,9 @@ pub(crate) async fn measure() {
                 }
             })
             .await;
-        let percents = |alone: &[f64], watched: &[f64]| -> Vec<f64> {
-            alone.iter().zip(watched).map(|(alone, watched)| (watched / alone - 1.0) * 100.0).collect()
+        // How much more the second is than the first.
+        let percents = |first: &[f64], second: &[f64]| -> Vec<f64> {
+            first.iter().zip(second).map(|(first, second)| (second / first - 1.0) * 100.0).collect()
         };
         println!(
             "bookings/s {:.0?} alone, {:.0?} with {WATCHERS} live streams, half of them unread ({} MiB read, resident {:.0} MiB, {:.0} MiB alone)",
@@ -106,25 +107,30 @@ pub(crate) async fn measure() {
             watched.scene.server.resident_mib(),
             alone.scene.server.resident_mib(),
         );
-        lost.extend(percents(&alone.per_second, &watched.per_second).iter().map(|more| -more));
-        dearer.extend(percents(&alone.cpu_us, &watched.cpu_us));
+        assert!(readers.iter().all(|reader| !reader.is_finished()), "a stream ended");
+        lost.push(percents(&alone.per_second, &watched.per_second).iter().map(|more| -more).collect());
+        dearer.push(percents(&alone.cpu_us, &watched.cpu_us));
         drop((local, unread));
     }
-    print_spread("lost to watchers", " (at most 5 wanted)", lost);
-    print_spread("bookings took more of the server", "", dearer);
+    print_spread("lost to watchers", " (at most 5 wanted)", &lost);
+    print_spread("bookings took more of the server", "", &dearer);
 }
 
-fn print_spread(what: &str, wanted: &str, mut percents: Vec<f64>) {
-    percents.sort_by(f64::total_cmp);
-    let count = percents.len();
-    let mean = percents.iter().sum::<f64>() / count as f64;
-    let variance = percents.iter().map(|percent| (percent - mean).powi(2)).sum::<f64>() / (count - 1) as f64;
+/// Of pairs, round by round. The error is that of the rounds' means: pairs of one round have their servers in common.
+fn print_spread(what: &str, wanted: &str, rounds: &[Vec<f64>]) {
+    let mut pairs = rounds.concat();
+    pairs.sort_by(f64::total_cmp);
+    let count = pairs.len();
+    let mean_of = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let means: Vec<f64> = rounds.iter().map(|round| mean_of(round)).collect();
+    let mean = mean_of(&means);
+    let squares: Vec<f64> = means.iter().map(|of_round| (of_round - mean).powi(2)).collect();
+    let error = (squares.iter().sum::<f64>() / (ROUNDS * (ROUNDS - 1)) as f64).sqrt();
     println!(
-        "{what}: {:.1} %{wanted}, median of {count} pairs; half of them {:.1} to {:.1} %; mean {mean:.1} with a standard error of {:.1}",
-        percents[count / 2],
-        percents[count / 4],
-        percents[count * 3 / 4],
-        (variance / count as f64).sqrt(),
+        "{what}: {:.1} %{wanted}, median of {count} pairs; half of them {:.1} to {:.1} %; mean {mean:.1} with a standard error of {error:.1}",
+        pairs[count / 2],
+        pairs[count / 4],
+        pairs[count * 3 / 4],
     );
 }
 
@@ -135,17 +141,23 @@ async fn watch(address: SocketAddr) -> Vec<TcpStream> {
         let request =
             b"GET /v1/events/hall/stream HTTP/1.1\r\nhost: 127.0.0.1\r\nsec-fetch-site: same-origin\r\naccept-encoding: gzip, deflate, br, zstd\r\n\r\n";
         stream.write_all(request).await.expect("it listens");
-        assert_ne!(stream.read(&mut buffer).await.expect("it answers"), 0, "it stays open");
+        let read = stream.read(&mut buffer).await.expect("it answers");
+        let head = String::from_utf8_lossy(&buffer[..read]);
+        assert!(head.starts_with("HTTP/1.1 200") && head.contains("content-encoding: zstd"), "{head}");
     }
     streams
 }
 
-/// Lets half of them read; those that do not are returned.
-fn read_half(mut streams: Vec<TcpStream>, local: &LocalSet, read: &Rc<Cell<usize>>) -> Vec<TcpStream> {
+/// Lets half of them read; those that do and those that do not.
+fn read_half(
+    mut streams: Vec<TcpStream>,
+    local: &LocalSet,
+    read: &Rc<Cell<usize>>,
+) -> (Vec<JoinHandle<()>>, Vec<TcpStream>) {
     let unread = streams.split_off(streams.len() / 2);
     // One buffer for all: what they read is thrown away, and memory of their own would cost the generator more than the reading.
     let buffer = Rc::new(RefCell::new(vec![0; READ_BYTES]));
-    for stream in streams {
+    let reader = |stream: TcpStream| {
         let (read, buffer) = (Rc::clone(read), Rc::clone(&buffer));
         local.spawn_local(async move {
             while stream.readable().await.is_ok() {
@@ -155,7 +167,7 @@ fn read_half(mut streams: Vec<TcpStream>, local: &LocalSet, read: &Rc<Cell<usize
                     Ok(_) | Err(_) => break,
                 }
             }
-        });
-    }
-    unread
+        })
+    };
+    (streams.into_iter().map(reader).collect(), unread)
 }

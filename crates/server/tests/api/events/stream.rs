@@ -181,7 +181,7 @@ fn another_watcher_who_came_later_does_not_keep_anybody_from_resuming() {
 }
 
 #[test]
-fn who_unpacks_gets_the_same_in_fewer_bytes() {
+fn who_unpacks_is_told_the_same() {
     let hall = Venue::hall(10, 20);
     let stream_of = |coding: &str, last: &str| {
         let call = hall.server.call("GET", &hall.at("/stream")).header("Last-Event-ID", last);
