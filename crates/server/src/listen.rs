@@ -1,7 +1,7 @@
 //! Connections: taking them, bounding them, and letting them finish.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use axum::Router;
@@ -15,6 +15,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower_service::Service;
 
@@ -25,6 +26,13 @@ use crate::limits::{
     ACCEPT_BACKLOG_CONNECTIONS, DRAIN_TIMEOUT, HEAD_BYTES_MAX, HEADERS_MAX, IDLE_TIMEOUT, UNSENT_BYTES_MAX,
 };
 use crate::router::router;
+
+/// Those who watch have a thread of their own: hundreds of them are sent the same at the same moment, several times a second, and all who
+/// book would wait for that together. Never dropped: a stop lets go of them as of all other connections.
+static WATCHERS: LazyLock<Runtime> = LazyLock::new(|| {
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(1).thread_name("watchers").enable_all().build().expect("a thread can be started")
+});
 
 /// Takes a port.
 pub(crate) fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
@@ -83,10 +91,25 @@ fn take(
     let app = Arc::clone(app);
     tokio::spawn(async move {
         if let Some((stream, ahead)) = express::serve(&app, stream, address, app.stopping.subscribe()).await {
-            hand_over(stream, ahead, address, router, watcher).await;
+            let watches = is_stream(&ahead);
+            let served = hand_over(stream, ahead, address, router, watcher);
+            if watches {
+                // A panic in there has been told already.
+                drop(WATCHERS.spawn(served).await);
+            } else {
+                served.await;
+            }
         }
         drop(permit);
     });
+}
+
+/// Whether a head asks for a live stream.
+fn is_stream(head: &[u8]) -> bool {
+    let mut words = head.split(|byte| *byte == b' ');
+    let is_get = words.next() == Some(b"GET");
+    let path = words.next().and_then(|target| target.split(|byte| *byte == b'?').next());
+    is_get && path.is_some_and(|path| path.ends_with(b"/stream"))
 }
 
 /// To hyper, with what was read before.
@@ -128,5 +151,25 @@ async fn turn_away(mut stream: TcpStream) {
     if matches!(sent, Ok(Ok(()))) {
         // Whoever was turned away may be gone.
         drop(stream.shutdown().await);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn live_streams_are_told_by_their_address() {
+        for (head, expected) in [
+            ("GET /v1/events/gala/stream HTTP/1.1\r\nhost: a\r\n\r\n", true),
+            ("GET /v1/bookings/7/stream?x=1 HTTP/1.1\r\n", true),
+            ("GET /v1/events/stream/seats HTTP/1.1\r\n", false),
+            ("GET /v1/events?name=/stream HTTP/1.1\r\n", false),
+            ("POST /v1/events/gala/stream HTTP/1.1\r\n", false),
+            ("GET", false),
+            ("", false),
+        ] {
+            assert_eq!(is_stream(head.as_bytes()), expected, "{head:?}");
+        }
     }
 }
