@@ -50,43 +50,42 @@ const CLOSES: &[u8] = b"connection: close\r\n";
 /// A thousand seats with the longest names are fewer bytes than these digits can say.
 const LENGTH_ROOM: &[u8] = b"       ";
 
-/// Serves a connection until it is over (`None`), or until something comes that is not for this lane: then the connection, and
-/// what was read of it and not yet answered.
+/// What a connection sends first; `None` if it is over before it has sent anything.
+pub(crate) async fn first_bytes(
+    stream: &mut TcpStream,
+    mut stopping: watch::Receiver<bool>,
+) -> Option<Vec<u8>> {
+    let mut input = Vec::new();
+    let read = tokio::select! {
+        biased;
+        read = tokio::time::timeout(IDLE_TIMEOUT, read_more(stream, &mut input)) => read.ok()?.ok()?,
+        _ = stopping.wait_for(|stopping| *stopping) => return None,
+    };
+    (read > 0).then_some(input)
+}
+
+/// Whether a request that begins so can be one for this lane.
+pub(crate) fn may_be_plain(input: &[u8]) -> bool {
+    let beginning = input.len().min(BEGINNING.len());
+    input[..beginning] == BEGINNING[..beginning]
+}
+
+/// Serves a connection, of which this was read already, until it is over (`None`), or until something comes that is not for this lane: then
+/// the connection, and what was read of it and not yet answered.
 pub(crate) async fn serve(
     app: &Arc<App>,
     mut stream: TcpStream,
+    mut input: Vec<u8>,
     address: SocketAddr,
     mut stopping: watch::Receiver<bool>,
 ) -> Option<(TcpStream, Vec<u8>)> {
     let mut quiet_since = tokio::time::Instant::now();
     let mut idle = std::pin::pin!(tokio::time::sleep(IDLE_TIMEOUT));
     let mut stopped = std::pin::pin!(stopping.wait_for(|stopping| *stopping));
-    let (mut input, mut output) = (Vec::new(), Vec::new());
+    let mut output = Vec::new();
     // When a request that is not whole has to be.
     let mut begun = None;
     loop {
-        let read = if input.is_empty() {
-            tokio::select! {
-                biased;
-                read = read_more(&mut stream, &mut input) => read,
-                () = &mut idle => {
-                    // Moved only when it rings: most connections are busy until they are closed.
-                    idle.as_mut().reset(quiet_since + IDLE_TIMEOUT);
-                    if quiet_since.elapsed() < IDLE_TIMEOUT { continue } else { return None }
-                }
-                _ = &mut stopped => return None,
-            }
-        } else {
-            // Bytes that trickle in do not stop the clock.
-            let until = *begun.get_or_insert_with(|| tokio::time::Instant::now() + PIECES_WITHIN);
-            match tokio::time::timeout_at(until, read_more(&mut stream, &mut input)).await {
-                Ok(read) => read,
-                Err(_) => return Some((stream, input)),
-            }
-        };
-        if read.ok()? == 0 {
-            return None;
-        }
         while !input.is_empty() {
             let (used, rest) = answer_all(app, address, &input, &mut stream, &mut output).await.ok()?;
             if used > 0 {
@@ -108,6 +107,28 @@ pub(crate) async fn serve(
         }
         if input.is_empty() && input.capacity().max(output.capacity()) > 4 * BUFFER_BYTES {
             (input, output) = (Vec::new(), Vec::new());
+        }
+        let read = if input.is_empty() {
+            tokio::select! {
+                biased;
+                read = read_more(&mut stream, &mut input) => read,
+                () = &mut idle => {
+                    // Moved only when it rings: most connections are busy until they are closed.
+                    idle.as_mut().reset(quiet_since + IDLE_TIMEOUT);
+                    if quiet_since.elapsed() < IDLE_TIMEOUT { continue } else { return None }
+                }
+                _ = &mut stopped => return None,
+            }
+        } else {
+            // Bytes that trickle in do not stop the clock.
+            let until = *begun.get_or_insert_with(|| tokio::time::Instant::now() + PIECES_WITHIN);
+            match tokio::time::timeout_at(until, read_more(&mut stream, &mut input)).await {
+                Ok(read) => read,
+                Err(_) => return Some((stream, input)),
+            }
+        };
+        if read.ok()? == 0 {
+            return None;
         }
     }
 }
@@ -246,8 +267,7 @@ enum Read<'a> {
 }
 
 fn read(input: &[u8]) -> Read<'_> {
-    let beginning = input.len().min(BEGINNING.len());
-    if input[..beginning] != BEGINNING[..beginning] {
+    if !may_be_plain(input) {
         return Read::NotPlain;
     }
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];

@@ -15,7 +15,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower_service::Service;
 
@@ -27,12 +27,28 @@ use crate::limits::{
 };
 use crate::router::router;
 
-/// Those who watch have a thread of their own: hundreds of them are sent the same at the same moment, several times a second, and all who
-/// book would wait for that together. Never dropped: a stop lets go of them as of all other connections.
-static WATCHERS: LazyLock<Runtime> = LazyLock::new(|| {
-    let mut builder = Builder::new_multi_thread();
-    builder.worker_threads(1).thread_name("watchers").enable_all().build().expect("a thread can be started")
+/// One for each core. Where threads help each other out, as they do for everything else, they wake each other for a booking and
+/// then find nothing left to do.
+static LANES: LazyLock<Vec<Lane>> = LazyLock::new(|| {
+    let lanes = std::thread::available_parallelism().map_or(1, usize::from);
+    (0..lanes).map(|_| Lane { thread: thread("lane"), connections: Arc::new(()) }).collect()
 });
+/// Those who watch have a thread of their own: hundreds of them are sent the same at the same moment, several times a second, and all who
+/// book would wait for that together.
+static WATCHERS: LazyLock<Runtime> = LazyLock::new(|| thread("watchers"));
+
+/// A thread for connections on which nothing but plain bookings has come so far, each of which is soon done: see [`express`].
+struct Lane {
+    thread: Runtime,
+    /// Counted by its clones.
+    connections: Arc<()>,
+}
+
+/// A thread that is never ended: a stop lets go of its connections as of all others.
+fn thread(name: &str) -> Runtime {
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(1).thread_name(name).enable_all().build().expect("a thread can be started")
+}
 
 /// Takes a port.
 pub(crate) fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
@@ -66,7 +82,11 @@ pub(crate) async fn serve(
             () = &mut stop => break,
         };
         match Arc::clone(&room).try_acquire_owned() {
-            Ok(permit) => take(app, stream, address, router.clone(), graceful.watcher(), permit),
+            Ok(permit) => {
+                let (app, router) = (Arc::clone(app), router.clone());
+                let connection = Connection { app, address, router, watcher: graceful.watcher(), permit };
+                connection.take(stream);
+            }
             Err(_) => drop(tokio::spawn(turn_away(stream))),
         }
     }
@@ -76,31 +96,94 @@ pub(crate) async fn serve(
     }
 }
 
-fn take(
-    app: &Arc<App>,
-    stream: TcpStream,
+/// What whoever serves a connection has to know.
+struct Connection {
+    app: Arc<App>,
     address: SocketAddr,
     router: Router,
     watcher: Watcher,
+    /// Given back when it is over.
     permit: OwnedSemaphorePermit,
-) {
-    // Answers are small and must not wait for more.
-    drop(stream.set_nodelay(true));
-    // Without this the system takes megabytes for a client that reads nothing.
-    drop(socket2::SockRef::from(&stream).set_tcp_notsent_lowat(UNSENT_BYTES_MAX));
-    let app = Arc::clone(app);
-    tokio::spawn(async move {
-        if let Some((stream, ahead)) = express::serve(&app, stream, address, app.stopping.subscribe()).await {
-            let watches = is_stream(&ahead);
-            let served = hand_over(stream, ahead, address, router, watcher);
-            if watches {
-                // A panic in there has been told already.
-                drop(WATCHERS.spawn(served).await);
-            } else {
-                served.await;
-            }
+}
+
+impl Connection {
+    fn take(self, stream: TcpStream) {
+        // Answers are small and must not wait for more.
+        drop(stream.set_nodelay(true));
+        // Without this the system takes megabytes for a client that reads nothing.
+        drop(socket2::SockRef::from(&stream).set_tcp_notsent_lowat(UNSENT_BYTES_MAX));
+        tokio::spawn(self.begin(stream));
+    }
+
+    /// Looks at what comes first, and goes on where such things are served.
+    async fn begin(self, mut stream: TcpStream) {
+        let stopping = self.app.stopping.subscribe();
+        let Some(ahead) = express::first_bytes(&mut stream, stopping).await else { return };
+        if express::may_be_plain(&ahead) {
+            let open = |lane: &&Lane| Arc::strong_count(&lane.connections);
+            let lane = LANES.iter().min_by_key(open).expect("one for each core");
+            let (counted, here) = (Arc::clone(&lane.connections), Handle::current());
+            go_on(lane.thread.handle(), stream, |stream| self.book(stream, ahead, counted, here));
+        } else if is_stream(&ahead) {
+            go_on(WATCHERS.handle(), stream, |stream| self.serve(stream, ahead));
+        } else {
+            // Apart, so that those who have said nothing yet take little room.
+            Box::pin(self.serve(stream, ahead)).await;
         }
+    }
+
+    /// On a lane, until something else comes than bookings.
+    async fn book(self, stream: TcpStream, ahead: Vec<u8>, counted: Arc<()>, elsewhere: Handle) {
+        let stopping = self.app.stopping.subscribe();
+        let left = express::serve(&self.app, stream, ahead, self.address, stopping).await;
+        drop(counted);
+        let Some((stream, ahead)) = left else { return };
+        let elsewhere = if is_stream(&ahead) { WATCHERS.handle() } else { &elsewhere };
+        go_on(elsewhere, stream, |stream| self.serve(stream, ahead));
+    }
+
+    /// By hyper, with what was read before.
+    async fn serve(self, stream: TcpStream, ahead: Vec<u8>) {
+        let Connection { address, router, watcher, permit, .. } = self;
+        let progress = Arc::new(Progress::default());
+        let of_service = Arc::clone(&progress);
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(ConnectInfo(address));
+            let (mut router, progress) = (router.clone(), Arc::clone(&of_service));
+            progress.set(Phase::Answering);
+            async move {
+                let response = router.call(request.map(Body::new)).await;
+                progress.set(Phase::Idle);
+                response
+            }
+        });
+        let mut builder = http1::Builder::new();
+        builder
+            .timer(TokioTimer::new())
+            // Counts from the end of the last request: so this is how long a connection may be quiet. A head that has begun
+            // is given less time, by `Guarded`.
+            .header_read_timeout(IDLE_TIMEOUT)
+            .max_headers(HEADERS_MAX)
+            .max_buf_size(HEAD_BYTES_MAX);
+        let io = TokioIo::new(Guarded::new(stream, ahead, progress));
+        // A client that goes away, or is too slow, is no news.
+        drop(watcher.watch(builder.serve_connection(io, service)).await);
         drop(permit);
+    }
+}
+
+/// Goes on with a connection on another thread, which also waits for what it sends.
+fn go_on<F: Future<Output = ()> + Send + 'static>(
+    thread: &Handle,
+    stream: TcpStream,
+    serve: impl FnOnce(TcpStream) -> F + Send + 'static,
+) {
+    let lost = |error: &std::io::Error| tracing::warn!(%error, "a connection was lost");
+    let Ok(stream) = stream.into_std().inspect_err(lost) else { return };
+    thread.spawn(async move {
+        if let Ok(stream) = TcpStream::from_std(stream).inspect_err(lost) {
+            serve(stream).await;
+        }
     });
 }
 
@@ -110,33 +193,6 @@ fn is_stream(head: &[u8]) -> bool {
     let is_get = words.next() == Some(b"GET");
     let path = words.next().and_then(|target| target.split(|byte| *byte == b'?').next());
     is_get && path.is_some_and(|path| path.ends_with(b"/stream"))
-}
-
-/// To hyper, with what was read before.
-async fn hand_over(stream: TcpStream, ahead: Vec<u8>, address: SocketAddr, router: Router, watcher: Watcher) {
-    let progress = Arc::new(Progress::default());
-    let of_service = Arc::clone(&progress);
-    let service = service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(ConnectInfo(address));
-        let (mut router, progress) = (router.clone(), Arc::clone(&of_service));
-        progress.set(Phase::Answering);
-        async move {
-            let response = router.call(request.map(Body::new)).await;
-            progress.set(Phase::Idle);
-            response
-        }
-    });
-    let mut builder = http1::Builder::new();
-    builder
-        .timer(TokioTimer::new())
-        // Counts from the end of the last request: so this is how long a connection may be quiet. A head that has begun
-        // is given less time, by `Guarded`.
-        .header_read_timeout(IDLE_TIMEOUT)
-        .max_headers(HEADERS_MAX)
-        .max_buf_size(HEAD_BYTES_MAX);
-    let io = TokioIo::new(Guarded::new(stream, ahead, progress));
-    // A client that goes away, or is too slow, is no news.
-    drop(watcher.watch(builder.serve_connection(io, service)).await);
 }
 
 /// Says why before it hangs up.

@@ -1,6 +1,6 @@
 //! Bookings are read and answered in two ways, by the express lane and by the framework: nobody may notice which.
 
-use std::io::{BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 
 use serde_json::{Value, json};
 
@@ -202,4 +202,42 @@ fn a_server_that_stops_answers_busy_connections_and_says_that_it_was_the_last() 
         clients.into_iter().map(|client| client.join().expect("no panic")).filter(|told| *told).count();
     assert!(told > 0, "nobody was told");
     assert!(asked.elapsed() < std::time::Duration::from_secs(10), "{:?}", asked.elapsed());
+}
+
+#[test]
+fn who_has_booked_can_watch_on_the_same_connection() {
+    let hall = Venue::hall(1, 4);
+    let mut stream = connect(hall.server.address).expect("a connection");
+    let mut reader = BufReader::new(stream.try_clone().expect("a second handle"));
+    stream.write_all(request(&hall, &hall.wanted(&best(1)).to_string(), "").as_bytes()).expect("it is read");
+    read_reply(&mut reader, false).expect("an answer").expect(201);
+    let watch = format!("GET {} HTTP/1.1\r\nHost: {}\r\n\r\n", hall.at("/stream"), hall.server.address);
+    stream.write_all(watch.as_bytes()).expect("it is read");
+    let mut lines = reader.lines().map(|line| line.expect("the stream goes on"));
+    assert_eq!(lines.next().as_deref(), Some("HTTP/1.1 200 OK"));
+    assert!(lines.any(|line| line == "event: snapshot"));
+    hall.booked(&best(1));
+    assert!(lines.any(|line| line == "event: change"), "told of what others book");
+}
+
+#[test]
+fn connections_that_want_nothing_do_not_keep_a_server_from_stopping() {
+    let server = std::sync::Arc::new(crate::server::Server::start(&[]));
+    let hall =
+        Venue::create(&server, "event", &crate::venue::event_body("gala", &crate::venue::section(1, 4)));
+    let mut silent = connect(server.address).expect("a connection");
+    let mut quiet = connect(server.address).expect("a connection");
+    quiet.write_all(request(&hall, &hall.wanted(&best(1)).to_string(), "").as_bytes()).expect("it is read");
+    let mut quiet = BufReader::new(quiet);
+    read_reply(&mut quiet, false).expect("an answer").expect(201);
+    drop(hall);
+    let asked = std::time::Instant::now();
+    server.terminate();
+    let mut rest = Vec::new();
+    silent.read_to_end(&mut rest).expect("it is closed");
+    quiet.read_to_end(&mut rest).expect("it is closed");
+    assert!(rest.is_empty());
+    let (status, _store) = std::sync::Arc::into_inner(server).expect("nobody else has it").ended();
+    assert_eq!(status.code(), Some(0));
+    assert!(asked.elapsed() < std::time::Duration::from_secs(5), "{:?}", asked.elapsed());
 }
