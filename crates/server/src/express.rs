@@ -19,7 +19,6 @@ use futures_util::FutureExt;
 use http_body_util::BodyExt;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::watch;
 
 use crate::app::App;
 use crate::caller::{Caller, Credentials};
@@ -51,10 +50,8 @@ const CLOSES: &[u8] = b"connection: close\r\n";
 const LENGTH_ROOM: &[u8] = b"       ";
 
 /// What a connection sends first; `None` if it is over before it has sent anything.
-pub(crate) async fn first_bytes(
-    stream: &mut TcpStream,
-    mut stopping: watch::Receiver<bool>,
-) -> Option<Vec<u8>> {
+pub(crate) async fn first_bytes(app: &App, stream: &mut TcpStream) -> Option<Vec<u8>> {
+    let mut stopping = app.stopping.subscribe();
     let mut input = Vec::new();
     let read = tokio::select! {
         biased;
@@ -77,8 +74,8 @@ pub(crate) async fn serve(
     mut stream: TcpStream,
     mut input: Vec<u8>,
     address: SocketAddr,
-    mut stopping: watch::Receiver<bool>,
 ) -> Option<(TcpStream, Vec<u8>)> {
+    let mut stopping = app.stopping.subscribe();
     let mut quiet_since = tokio::time::Instant::now();
     let mut idle = std::pin::pin!(tokio::time::sleep(IDLE_TIMEOUT));
     let mut stopped = std::pin::pin!(stopping.wait_for(|stopping| *stopping));
@@ -205,6 +202,8 @@ async fn answer_all(
             let mut commands = Vec::with_capacity(requests.len());
             let mut waiting = Vec::with_capacity(requests.len());
             for (index, request) in requests.iter().enumerate() {
+                // Whoever sends many, and has them all refused at once, must not have the thread for itself.
+                tokio::task::coop::consume_budget().await;
                 let taken = Taken::new(request, index == last);
                 let sent =
                     safely(understand(app, address, request)).await.map(|Prepared { command, sent }| {
@@ -458,6 +457,7 @@ fn write_date(output: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::future::Either;
     use tokio::net::TcpListener;
 
     use super::*;
@@ -506,5 +506,35 @@ mod tests {
         assert_eq!(read_more(&mut server, &mut input).await.unwrap(), BUFFER_BYTES);
         assert_eq!(read_more(&mut server, &mut input).await.unwrap(), 0);
         assert_eq!(input.len(), BUFFER_BYTES);
+    }
+
+    #[tokio::test]
+    async fn many_requests_of_one_connection_let_others_have_their_turn() {
+        let directory = tempfile::tempdir().unwrap();
+        let engine = boxoffice_engine::Engine::open(directory.path(), &Default::default()).unwrap();
+        let app = App::new(engine, Default::default()).unwrap();
+        // Refused at once: nothing is waited for.
+        let body = r#"{"customer":"ann","event":"nowhere","best_available":{"quantity":1}}"#;
+        let head = "host: 127.0.0.1\r\ncontent-type: application/json";
+        let request =
+            format!("POST {ROUTE} HTTP/1.1\r\n{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+        let input = request.repeat(TOGETHER_MAX).into_bytes();
+        let (mut server, mut client) = pair().await;
+        let address = client.local_addr().unwrap();
+        let reader = tokio::spawn(async move {
+            let mut answers = String::new();
+            client.read_to_string(&mut answers).await.unwrap();
+            answers.matches("HTTP/1.1 404 Not Found\r\n").count()
+        });
+        let mut output = Vec::new();
+        let answering = Box::pin(answer_all(&app, address, &input, &mut server, &mut output));
+        let answering = match futures_util::future::select(answering, std::future::ready(())).await {
+            Either::Left(_) => panic!("others could not go first"),
+            Either::Right(((), answering)) => answering,
+        };
+        assert_eq!(answering.await.unwrap(), (input.len(), Rest::Open));
+        write(&mut server, &mut output).await.unwrap();
+        drop(server);
+        assert_eq!(reader.await.unwrap(), TOGETHER_MAX, "and nothing is lost by it");
     }
 }

@@ -8,6 +8,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::http::Request;
+use futures_util::FutureExt;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -31,23 +32,30 @@ use crate::router::router;
 /// then find nothing left to do.
 static LANES: LazyLock<Vec<Lane>> = LazyLock::new(|| {
     let lanes = std::thread::available_parallelism().map_or(1, usize::from);
-    (0..lanes).map(|_| Lane { thread: thread("lane"), connections: Arc::new(()) }).collect()
+    (0..lanes)
+        .map(|index| Lane { thread: thread(&format!("lane-{index}")), connections: Arc::new(()) })
+        .collect()
 });
-/// Those who watch have a thread of their own: hundreds of them are sent the same at the same moment, several times a second, and all who
-/// book would wait for that together.
+/// Those who watch have a thread of their own: hundreds of them are sent the same at the same moment, several times a second, and all
+/// others would wait for that together.
 static WATCHERS: LazyLock<Runtime> = LazyLock::new(|| thread("watchers"));
 
-/// A thread for connections on which nothing but plain bookings has come so far, each of which is soon done: see [`express`].
+/// A thread for connections on which nothing but plain bookings has come so far: see [`express`].
 struct Lane {
     thread: Runtime,
-    /// Counted by its clones.
+    /// Counted by its clones. One that is quiet counts as much as one that is busy: nobody knows which it will be.
     connections: Arc<()>,
 }
 
-/// A thread that is never ended: a stop lets go of its connections as of all others.
+/// A thread that is never ended, and that all servers of a process share: a stop lets go of its connections as of all others.
 fn thread(name: &str) -> Runtime {
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(1).thread_name(name).enable_all().build().expect("a thread can be started")
+}
+
+/// Where what all watchers of something share is made.
+pub(crate) fn watchers() -> &'static Handle {
+    WATCHERS.handle()
 }
 
 /// Takes a port.
@@ -65,6 +73,9 @@ pub(crate) async fn serve(
     connections_max: usize,
     stop: impl Future<Output = ()>,
 ) {
+    // Now, and not when somebody wants to book: there may be no thread to be had then.
+    LazyLock::force(&LANES);
+    LazyLock::force(&WATCHERS);
     let router = router(Arc::clone(app));
     let graceful = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(connections_max));
@@ -117,33 +128,32 @@ impl Connection {
 
     /// Looks at what comes first, and goes on where such things are served.
     async fn begin(self, mut stream: TcpStream) {
-        let stopping = self.app.stopping.subscribe();
-        let Some(ahead) = express::first_bytes(&mut stream, stopping).await else { return };
+        let Some(ahead) = express::first_bytes(&self.app, &mut stream).await else { return };
         if express::may_be_plain(&ahead) {
             let open = |lane: &&Lane| Arc::strong_count(&lane.connections);
             let lane = LANES.iter().min_by_key(open).expect("one for each core");
             let (counted, here) = (Arc::clone(&lane.connections), Handle::current());
             go_on(lane.thread.handle(), stream, |stream| self.book(stream, ahead, counted, here));
         } else if is_stream(&ahead) {
-            go_on(WATCHERS.handle(), stream, |stream| self.serve(stream, ahead));
+            go_on(watchers(), stream, |stream| self.serve(stream, ahead, false));
         } else {
             // Apart, so that those who have said nothing yet take little room.
-            Box::pin(self.serve(stream, ahead)).await;
+            Box::pin(self.serve(stream, ahead, true)).await;
         }
     }
 
     /// On a lane, until something else comes than bookings.
     async fn book(self, stream: TcpStream, ahead: Vec<u8>, counted: Arc<()>, elsewhere: Handle) {
-        let stopping = self.app.stopping.subscribe();
-        let left = express::serve(&self.app, stream, ahead, self.address, stopping).await;
+        let left = express::serve(&self.app, stream, ahead, self.address).await;
         drop(counted);
         let Some((stream, ahead)) = left else { return };
-        let elsewhere = if is_stream(&ahead) { WATCHERS.handle() } else { &elsewhere };
-        go_on(elsewhere, stream, |stream| self.serve(stream, ahead));
+        let watches = is_stream(&ahead);
+        let elsewhere = if watches { watchers() } else { &elsewhere };
+        go_on(elsewhere, stream, move |stream| self.serve(stream, ahead, !watches));
     }
 
-    /// By hyper, with what was read before.
-    async fn serve(self, stream: TcpStream, ahead: Vec<u8>) {
+    /// By hyper, with what was read before; one request, or as many as the client likes.
+    async fn serve(self, stream: TcpStream, ahead: Vec<u8>, keep_alive: bool) {
         let Connection { address, router, watcher, permit, .. } = self;
         let progress = Arc::new(Progress::default());
         let of_service = Arc::clone(&progress);
@@ -164,10 +174,15 @@ impl Connection {
             // is given less time, by `Guarded`.
             .header_read_timeout(IDLE_TIMEOUT)
             .max_headers(HEADERS_MAX)
-            .max_buf_size(HEAD_BYTES_MAX);
+            .max_buf_size(HEAD_BYTES_MAX)
+            .keep_alive(keep_alive);
         let io = TokioIo::new(Guarded::new(stream, ahead, progress));
-        // A client that goes away, or is too slow, is no news.
-        drop(watcher.watch(builder.serve_connection(io, service)).await);
+        let mut connection = builder.serve_connection(io, service);
+        // Hyper has to see what was read before it hears of a stop, or it would think that nothing was taken. A client that goes
+        // away, or is too slow, is no news.
+        if (&mut connection).now_or_never().is_none() {
+            drop(watcher.watch(connection).await);
+        }
         drop(permit);
     }
 }

@@ -21,6 +21,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 
 use crate::app::App;
+use crate::listen;
 use crate::packing::{Packing, Text};
 use crate::problem::Problem;
 use crate::render;
@@ -385,7 +386,8 @@ impl Feed {
             sequence,
         });
         feeds.insert(inventory, Arc::downgrade(&feed));
-        tokio::spawn(follow(Arc::clone(app), inventory, Arc::downgrade(&feed), stock, sender));
+        let follow = follow(Arc::clone(app), inventory, Arc::downgrade(&feed), stock, sender);
+        listen::watchers().spawn(follow);
         Ok(feed)
     }
 }

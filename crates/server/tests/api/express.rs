@@ -241,3 +241,32 @@ fn connections_that_want_nothing_do_not_keep_a_server_from_stopping() {
     assert_eq!(status.code(), Some(0));
     assert!(asked.elapsed() < std::time::Duration::from_secs(5), "{:?}", asked.elapsed());
 }
+
+#[test]
+fn a_request_that_a_stop_finds_between_two_pieces_is_answered() {
+    let server = std::sync::Arc::new(crate::server::Server::start(&[]));
+    let hall =
+        Venue::create(&server, "event", &crate::venue::event_body("gala", &crate::venue::section(1, 4)));
+    let whole = request(&hall, &hall.wanted(&best(1)).to_string(), "");
+    let (first, rest) = whole.split_at(60);
+    let mut stream = connect(server.address).expect("a connection");
+    stream.write_all(first.as_bytes()).expect("it is read");
+    // Answered only if the server has looked at the connections that came before.
+    assert_eq!(server.get("/healthz").status, 200);
+    server.terminate();
+    crate::server::await_some("no more connections are taken", || connect(server.address).err());
+    // Longer than what the express lane waits for the pieces of a request.
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    stream.write_all(rest.as_bytes()).expect("it is read");
+    read_reply(&mut BufReader::new(stream), false).expect("an answer").expect(201);
+}
+
+#[test]
+fn a_connection_on_which_a_stream_was_asked_for_serves_nothing_else() {
+    let hall = Venue::hall(1, 4);
+    let mut stream = connect(hall.server.address).expect("a connection");
+    let watch = format!("GET /v1/events/nowhere/stream HTTP/1.1\r\nHost: {}\r\n\r\n", hall.server.address);
+    stream.write_all(watch.as_bytes()).expect("it is read");
+    let refused = read_reply(&mut BufReader::new(stream), false).expect("an answer");
+    assert_eq!((refused.status, refused.header("connection")), (404, Some("close")));
+}

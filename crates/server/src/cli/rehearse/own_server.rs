@@ -38,7 +38,7 @@ impl Drop for Directory {
     }
 }
 
-/// A running server. It has threads of its own, as a process of its own would.
+/// A running server. But for lanes and watchers it has threads of its own, as a process of its own would.
 pub(super) struct OwnServer {
     runtime: Runtime,
     app: Arc<App>,
