@@ -178,7 +178,7 @@ impl Connection {
             .keep_alive(keep_alive);
         let io = TokioIo::new(Guarded::new(stream, ahead, progress));
         let mut connection = builder.serve_connection(io, service);
-        // Hyper has to see what was read before it hears of a stop, or it would think that nothing was taken. A client that goes
+        // Hyper has to see the first request before it hears of a stop, or it would think that nothing was taken. A client that goes
         // away, or is too slow, is no news.
         if (&mut connection).now_or_never().is_none() {
             drop(watcher.watch(connection).await);
