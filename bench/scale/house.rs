@@ -65,8 +65,8 @@ impl House {
         let (events, batches) = (stock.events, stock.bookings / BATCH);
         let each = batches.div_ceil(events);
         let request = move |batch: u64| batch_of(batch / each, batch * BATCH..(batch + 1) * BATCH);
-        let all_sold = |answer: &Answer| {
-            let text = String::from_utf8_lossy(&answer.body);
+        let all_sold = |answer: &Answer<'_>| {
+            let text = String::from_utf8_lossy(answer.body);
             text.matches(r#""status":"confirmed""#).count() as u64 == BATCH
         };
         together(house.server.address, batches, 2, request, 200, all_sold).await;
@@ -155,14 +155,14 @@ async fn book(connection: &mut Connection, event: u64, customer: u64) -> String 
         format!(r#"{{"customer":"c{customer}","event":"e{event}","best_available":{{"quantity":1}}}}"#);
     let request = post("/v1/bookings", &format!("idempotency-key: k{customer}\r\n"), &body);
     let answer = expect(connection, &request, 201).await;
-    let text = String::from_utf8(answer.body).expect("text");
+    let text = std::str::from_utf8(answer.body).expect("text");
     let (_, id) = text.split_once(r#""id":""#).expect("a booking has an id");
     id.split('"').next().expect("it ends").to_owned()
 }
 
-async fn expect(connection: &mut Connection, request: &[u8], status: u16) -> Answer {
+async fn expect<'a>(connection: &'a mut Connection, request: &[u8], status: u16) -> Answer<'a> {
     let answer = connection.send(request).await.expect("it answers");
-    assert_eq!(answer.status, status, "{}", String::from_utf8_lossy(&answer.body));
+    assert_eq!(answer.status, status, "{}", String::from_utf8_lossy(answer.body));
     answer
 }
 
@@ -187,7 +187,7 @@ async fn together(
     callers: u64,
     request: impl Fn(u64) -> Vec<u8> + Clone + 'static,
     status: u16,
-    is_right: fn(&Answer) -> bool,
+    is_right: fn(&Answer<'_>) -> bool,
 ) {
     let next = Rc::new(Cell::new(0));
     let local = tokio::task::LocalSet::new();
@@ -199,7 +199,7 @@ async fn together(
                 while next.get() < requests {
                     let number = next.replace(next.get() + 1);
                     let answer = expect(&mut connection, &request(number), status).await;
-                    assert!(is_right(&answer), "{}", String::from_utf8_lossy(&answer.body));
+                    assert!(is_right(&answer), "{}", String::from_utf8_lossy(answer.body));
                 }
             })
         })

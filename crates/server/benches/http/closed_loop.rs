@@ -13,7 +13,7 @@ pub(crate) async fn closed_loop(
     connections: usize,
     lasting: Duration,
     request: impl Fn(u64) -> Vec<u8> + Clone + 'static,
-    accepted: impl Fn(&Answer) -> bool + Copy + 'static,
+    accepted: impl Fn(&Answer<'_>) -> bool + Copy + 'static,
 ) -> Measured {
     closed_loop_after(Duration::ZERO, address, connections, lasting, request, accepted).await
 }
@@ -25,7 +25,7 @@ pub(crate) async fn closed_loop_after(
     connections: usize,
     lasting: Duration,
     request: impl Fn(u64) -> Vec<u8> + Clone + 'static,
-    accepted: impl Fn(&Answer) -> bool + Copy + 'static,
+    accepted: impl Fn(&Answer<'_>) -> bool + Copy + 'static,
 ) -> Measured {
     let next = Rc::new(Cell::new(0u64));
     let start = Instant::now() + lead_in;
@@ -45,7 +45,7 @@ pub(crate) async fn closed_loop_after(
                 if Instant::now() >= start {
                     latencies.push(sent.elapsed());
                 }
-                assert!(accepted(&answer), "{} {}", answer.status, String::from_utf8_lossy(&answer.body));
+                assert!(accepted(&answer), "{} {}", answer.status, String::from_utf8_lossy(answer.body));
             }
             latencies
         }));

@@ -2,10 +2,8 @@
 //!
 //! Idle and active ones held together, slow senders cut while others are served. Prints what the server's memory comes to in each,
 //! and fails if a connection that should be served is not.
-use std::cell::Cell;
 use std::net::SocketAddr;
 use std::process::Command;
-use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -17,6 +15,8 @@ use crate::load::{Measured, Server, get};
 const IDLE: usize = 10_000;
 const ACTIVE: usize = 1_000;
 const SLOW: usize = 5_000;
+/// What others wait for is short, and differs by as much from one time to the next.
+const SLOW_ROUNDS: usize = 5;
 const SLOW_CUT_WITHIN: Duration = Duration::from_secs(10);
 const OTHERS: usize = 32;
 const LASTING: Duration = Duration::from_secs(4);
@@ -88,17 +88,48 @@ async fn others(address: SocketAddr) -> Measured {
 }
 
 async fn slow_heads() {
+    let mut ratios = Vec::new();
+    for _ in 0..SLOW_ROUNDS {
+        ratios.push(slow_heads_beside_others().await);
+    }
+    ratios.sort_by(f64::total_cmp);
+    println!(
+        "others' p99 beside slow senders / before them: {:.2} (median of {ratios:.2?}; wanted at most 2)",
+        ratios[SLOW_ROUNDS / 2]
+    );
+}
+
+/// How many times as long others wait.
+async fn slow_heads_beside_others() -> f64 {
     let scene = Scene::open();
     let address = scene.server.address;
     let mut before = others(address).await;
     let slow = open_all(address, SLOW).await;
+    // By a thread of their own: whoever measures what others wait for must not be late for what slow ones do.
+    let slow: Vec<_> = slow.into_iter().map(|stream| stream.into_std().expect("a socket")).collect();
+    let cut = std::thread::spawn(move || cut_after(slow));
+    let mut during = others(address).await;
+    println!("resident with {SLOW} slow senders: {:.0} MiB", scene.server.resident_mib());
+    let cut = cut.join().expect("it does not panic");
+    println!("{SLOW} slow senders: the last was cut after {:.1} s", cut.as_secs_f64());
+    assert!(cut < SLOW_CUT_WITHIN, "slow senders are cut in time");
+    let (p99_before, p99_during) = (before.percentile(99.0), during.percentile(99.0));
+    let ratio = p99_during.as_secs_f64() / p99_before.as_secs_f64();
+    println!(
+        "others' p99: {:.2} ms before, {:.2} ms meanwhile: {ratio:.2}x",
+        p99_before.as_secs_f64() * 1_000.0,
+        p99_during.as_secs_f64() * 1_000.0,
+    );
+    ratio
+}
+
+/// Sends a byte a second on each until the server hangs up; after how long the last was cut.
+fn cut_after(slow: Vec<std::net::TcpStream>) -> Duration {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let start = Instant::now();
-    let cut = Rc::new(Cell::new(Duration::ZERO));
-    let local = tokio::task::LocalSet::new();
-    let mut tasks = Vec::new();
-    for mut stream in slow {
-        let cut = Rc::clone(&cut);
-        tasks.push(local.spawn_local(async move {
+    runtime.block_on(async {
+        let send_slowly = |stream: std::net::TcpStream| async move {
+            let mut stream = TcpStream::from_std(stream).expect("a socket");
             let mut buffer = [0; 256];
             for byte in b"GET /v1/events HTTP/1.1\r\nhost: slow" {
                 if stream.write_all(&[*byte]).await.is_err() {
@@ -109,25 +140,13 @@ async fn slow_heads() {
                     break;
                 }
             }
-            cut.set(cut.get().max(start.elapsed()));
-        }));
-    }
-    let mut during = local.run_until(others(address)).await;
-    println!("resident with {SLOW} slow senders: {:.0} MiB", scene.server.resident_mib());
-    local
-        .run_until(async {
-            for task in tasks {
-                task.await.expect("it does not panic");
-            }
-        })
-        .await;
-    println!("{SLOW} slow senders: the last was cut after {:.1} s", cut.get().as_secs_f64());
-    assert!(cut.get() < SLOW_CUT_WITHIN, "slow senders are cut in time");
-    let (p99_before, p99_during) = (before.percentile(99.0), during.percentile(99.0));
-    println!(
-        "others' p99: {:.2} ms before, {:.2} ms meanwhile: {:.2}x (wanted at most 2)",
-        p99_before.as_secs_f64() * 1_000.0,
-        p99_during.as_secs_f64() * 1_000.0,
-        p99_during.as_secs_f64() / p99_before.as_secs_f64()
-    );
+            start.elapsed()
+        };
+        let tasks: Vec<_> = slow.into_iter().map(|stream| tokio::spawn(send_slowly(stream))).collect();
+        let mut last = Duration::ZERO;
+        for task in tasks {
+            last = last.max(task.await.expect("it does not panic"));
+        }
+        last
+    })
 }

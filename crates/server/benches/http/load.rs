@@ -15,9 +15,10 @@ pub(crate) struct Connection {
 }
 
 /// What came back.
-pub(crate) struct Answer {
+pub(crate) struct Answer<'a> {
     pub(crate) status: u16,
-    pub(crate) body: Vec<u8>,
+    /// Where it was read: a copy of megabytes would be work of the generator's that counts against whoever is measured.
+    pub(crate) body: &'a [u8],
 }
 
 impl Connection {
@@ -28,7 +29,7 @@ impl Connection {
     }
 
     /// Sends a whole request and reads the whole answer.
-    pub(crate) async fn send(&mut self, request: &[u8]) -> io::Result<Answer> {
+    pub(crate) async fn send(&mut self, request: &[u8]) -> io::Result<Answer<'_>> {
         self.stream.write_all(request).await?;
         self.buffer.clear();
         let (status, body_at, length) = loop {
@@ -44,7 +45,7 @@ impl Connection {
                 return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "closed"));
             }
         }
-        Ok(Answer { status, body: self.buffer[body_at..body_at + length].to_vec() })
+        Ok(Answer { status, body: &self.buffer[body_at..body_at + length] })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Bookings over HTTP beside an echo server on the same stack, and many connections at once:
-//! `cargo bench -p boxoffice-server --bench http [-- bookings | waits | batches | connections | watchers]`.
+//! `cargo bench -p boxoffice-server --bench http [-- bookings | waits | batches | connections | watchers]`, and
+//! `-- waits BINARY..` or `-- batches BINARY..` for several builds in turn, whose binaries were kept.
 //!
 //! The echo server is axum on hyper with the same runtime, in a process of its own, and answers each request with its own
 //! body. What lies between the two is ours: JSON, routing, rules, the journal, the disk.
@@ -9,32 +10,24 @@ mod closed_loop;
 mod connections;
 mod load;
 mod open_loop;
+mod waits;
 mod watchers;
 
+use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use closed_loop::closed_loop;
 use load::{Answer, Connection, Measured, Server, post, print_machine};
-use open_loop::OpenLoop;
 
 const CONNECTIONS: usize = 256;
 const LASTING: Duration = Duration::from_secs(4);
 const ROUNDS: usize = 3;
-/// Many short ones: a machine that others use stands still for a moment now and then, which is the p99 of the round it falls into.
-const WAITS_ROUNDS: usize = 11;
-const WAITS_LASTING: Duration = Duration::from_secs(2);
+const BATCH_ROUNDS: usize = 7;
 const BATCH_COMMANDS: usize = 5_000;
 const BATCH_CONNECTIONS: usize = 4;
-/// What a commit of some twenty bookings writes.
-const COMMIT_PAGES: u64 = 2;
-/// At least so many, which take less time than bookings are driven for.
-const SYNCS: u64 = 300;
-const BETWEEN_SYNCS: Duration = Duration::from_millis(3);
-/// Places in a file that are written in turn.
-const SLOTS: u64 = 16;
+/// What is measured.
+const THIS_BUILD: &str = env!("CARGO_BIN_EXE_boxoffice");
 const ECHO: &str = "BOXOFFICE_BENCH_ECHO";
 
 fn main() {
@@ -42,18 +35,27 @@ fn main() {
         return echo();
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let wanted = std::env::args().nth(1).filter(|argument| argument != "--bench");
+    let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
+    let wanted = arguments.next();
     runtime.block_on(async {
         print_machine();
+        let builds: Vec<String> = arguments.collect();
+        if !builds.is_empty() {
+            return match wanted.as_deref() {
+                Some("waits") => waits::in_turn(&builds).await,
+                Some("batches") => batches(&builds).await,
+                _ => panic!("waits and batches can be measured of several builds"),
+            };
+        }
         let is_wanted = |part| wanted.as_deref().is_none_or(|wanted| wanted == part);
         if is_wanted("bookings") {
             bookings().await;
         }
         if is_wanted("waits") {
-            waits().await;
+            waits::measure().await;
         }
         if is_wanted("batches") {
-            batches().await;
+            batches(&[THIS_BUILD.to_owned()]).await;
         }
         if is_wanted("connections") {
             connections::measure().await;
@@ -86,8 +88,8 @@ fn echo() {
     });
 }
 
-fn boxoffice(directory: &std::path::Path) -> Server {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_boxoffice"));
+fn boxoffice(binary: &Path, directory: &Path) -> Server {
+    let mut command = Command::new(binary);
     command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(directory.join("store"));
     Server::start(&mut command)
 }
@@ -109,7 +111,7 @@ async fn create_hall(server: &Server, id: &str) {
     );
     let mut connection = Connection::open(server.address).await.expect("it listens");
     let answer = connection.send(&post("/v1/events", "", &body)).await.expect("it answers");
-    assert_eq!(answer.status, 201, "{}", String::from_utf8_lossy(&answer.body));
+    assert_eq!(answer.status, 201, "{}", String::from_utf8_lossy(answer.body));
 }
 
 async fn bookings() {
@@ -131,16 +133,16 @@ async fn bookings() {
         .await;
         print_row("echo", &mut echoed, echo.cpu_seconds());
         drop(echo);
-        ratios.push(peak(round).await / echoed.per_second());
+        ratios.push(peak(Path::new(THIS_BUILD), round).await / echoed.per_second());
     }
     ratios.sort_by(f64::total_cmp);
     println!("bookings / echo: {:.2} (median of {ratios:.2?}); wanted 0.5", ratios[ROUNDS / 2]);
 }
 
 /// As many bookings a second as there can be.
-async fn peak(round: usize) -> f64 {
+async fn peak(binary: &Path, round: usize) -> f64 {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = boxoffice(directory.path());
+    let server = boxoffice(binary, directory.path());
     create_hall(&server, "hall").await;
     let before = server.cpu_seconds();
     let mut booked = closed_loop(
@@ -155,60 +157,6 @@ async fn peak(round: usize) -> f64 {
     booked.per_second()
 }
 
-async fn waits() {
-    let mut peaks = Vec::new();
-    for round in 0..ROUNDS {
-        peaks.push(peak(round).await);
-    }
-    peaks.sort_by(f64::total_cmp);
-    let mut rounds = Vec::new();
-    for _ in 0..WAITS_ROUNDS {
-        rounds.push(half_load(peaks[ROUNDS / 2] / 2.0).await);
-    }
-    let mut print = |what: &str, of: fn(&mut Waits) -> &mut Measured| {
-        let p99 = |measured: &mut Measured| measured.percentile(99.0).as_secs_f64();
-        let mut ratios: Vec<f64> =
-            rounds.iter_mut().map(|round| p99(&mut round.bookings) / p99(of(round))).collect();
-        ratios.sort_by(f64::total_cmp);
-        let mut all = |of: fn(&mut Waits) -> &mut Measured| {
-            let latencies = rounds.iter_mut().flat_map(|round| of(round).latencies.clone()).collect();
-            p99(&mut Measured { latencies, took: Duration::ZERO })
-        };
-        let of_all = all(|round| &mut round.bookings) / all(of);
-        println!(
-            "p99 of bookings at half the peak / p99 of {what}: {:.1} (median of {ratios:.1?}); of all rounds together {of_all:.1}",
-            ratios[WAITS_ROUNDS / 2]
-        );
-    };
-    print("a sync before it (at most 3 wanted)", |round| &mut round.quiet);
-    print("a sync meanwhile (at most 3 wanted)", |round| &mut round.meanwhile);
-    print("an echo server at the same rate", |round| &mut round.echo);
-}
-
-/// What was waited for in one round.
-struct Waits {
-    bookings: Measured,
-    /// Syncs on a quiet disk.
-    quiet: Measured,
-    /// Syncs beside the bookings, which wait for processors and for the server's own syncs, too.
-    meanwhile: Measured,
-    echo: Measured,
-}
-
-/// What callers of a server that does nothing wait for at the same rate: for processors and the network.
-fn echo_at(per_second: f64) -> Measured {
-    let echo = Server::start(Command::new(std::env::current_exe().expect("this program")).env(ECHO, "1"));
-    let request = |number| booking(9, number);
-    let mut echoed =
-        OpenLoop::open(echo.address, CONNECTIONS, 200, request).drive(per_second, WAITS_LASTING, request);
-    println!(
-        "echo at half the peak of bookings: p50 {:.2} ms, p99 {:.2} ms",
-        ms(echoed.percentile(50.0)),
-        ms(echoed.percentile(99.0))
-    );
-    echoed
-}
-
 fn ms(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1_000.0
 }
@@ -219,82 +167,26 @@ fn print_row(name: &str, measured: &mut Measured, cpu_seconds: f64) {
     println!("{name:>24} {:>12.0} {p50:>9.2} {p99:>9.2} {cpu:>14.1}", measured.per_second());
 }
 
-/// Requests at a steady rate: see [`OpenLoop`].
-async fn half_load(per_second: f64) -> Waits {
-    let echo = echo_at(per_second);
-    let directory = tempfile::tempdir().expect("a directory");
-    let mut quiet = syncs(directory.path(), || false);
-    let server = boxoffice(directory.path());
-    create_hall(&server, "hall").await;
-    let mut callers = OpenLoop::open(server.address, CONNECTIONS, 201, |number| booking(8, number));
-    let before = server.cpu_seconds();
-    let is_over = Arc::new(AtomicBool::new(false));
-    let meanwhile = std::thread::spawn({
-        let (directory, is_over) = (directory.path().to_owned(), Arc::clone(&is_over));
-        move || syncs(&directory, || !is_over.load(Ordering::Relaxed))
-    });
-    let mut measured = callers.drive(per_second, WAITS_LASTING, |number| booking(9, number));
-    is_over.store(true, Ordering::Relaxed);
-    let mut meanwhile = meanwhile.join().expect("it does not panic");
-    let p99 = ms(measured.percentile(99.0));
-    println!(
-        "bookings at half the peak ({per_second:.0}/s offered, {:.0}/s answered): p50 {:.2} ms, p99 {p99:.2} ms; {:.1} us CPU each",
-        measured.per_second(),
-        ms(measured.percentile(50.0)),
-        (server.cpu_seconds() - before) * 1e6 / measured.latencies.len() as f64,
-    );
-    let print = |when: &str, syncs: &mut Measured| {
-        let (sync_p50, sync_p99) = (ms(syncs.percentile(50.0)), ms(syncs.percentile(99.0)));
-        let long = p99 / sync_p99;
+async fn batches(builds: &[String]) {
+    let mut rates = vec![Vec::new(); builds.len()];
+    for _ in 0..BATCH_ROUNDS {
+        for (build, rates) in builds.iter().zip(&mut rates) {
+            rates.push(batches_of_one_hall(Path::new(build)).await);
+        }
+    }
+    for (build, mut rates) in builds.iter().zip(rates) {
+        rates.sort_by(f64::total_cmp);
         println!(
-            "  a sync of {COMMIT_PAGES} pages on the same disk, {when}: p50 {sync_p50:.2} ms, p99 {sync_p99:.2} ms; {long:.1} of these"
+            "bookings/s in batches: {:.0} (median of {rates:.0?}); wanted 300000 ({build})",
+            rates[BATCH_ROUNDS / 2]
         );
-    };
-    print("before", &mut quiet);
-    print("meanwhile", &mut meanwhile);
-    Waits { bookings: measured, quiet, meanwhile, echo }
-}
-
-/// What the disk takes to make as many pages durable as a commit writes, in a file that has them already, now and then: [`SYNCS`] times, and
-/// for as long as there is something beside which it is measured.
-fn syncs(directory: &std::path::Path, goes_on: impl Fn() -> bool) -> Measured {
-    use std::os::unix::fs::FileExt;
-    let file = std::fs::File::create(directory.join("pages")).expect("a file");
-    let mut measured = Measured::default();
-    let start = Instant::now();
-    for turn in 0.. {
-        if turn >= SYNCS + SLOTS && !goes_on() {
-            break;
-        }
-        std::thread::sleep(BETWEEN_SYNCS);
-        let begun = Instant::now();
-        for page in 0..COMMIT_PAGES {
-            let at = (turn % SLOTS * COMMIT_PAGES + page) * 4096;
-            file.write_all_at(&[turn as u8; 4096], at).expect("it is written");
-        }
-        file.sync_data().expect("it is durable");
-        // The first ones make the file longer.
-        if turn >= SLOTS {
-            measured.latencies.push(begun.elapsed());
-        }
     }
-    measured.took = start.elapsed();
-    measured
-}
-
-async fn batches() {
-    let mut rates = Vec::new();
-    for _ in 0..ROUNDS {
-        rates.push(batches_of_one_hall().await);
-    }
-    rates.sort_by(f64::total_cmp);
-    println!("bookings/s in batches: {:.0} (median of {rates:.0?}); wanted 300000", rates[ROUNDS / 2]);
 }
 
 /// Half a million bookings; how many a second.
-async fn batches_of_one_hall() -> f64 {
+async fn batches_of_one_hall(binary: &Path) -> f64 {
     let directory = tempfile::tempdir().expect("a directory");
-    let mut server = boxoffice(directory.path());
+    let mut server = boxoffice(binary, directory.path());
     create_hall(&server, "hall").await;
     let request = move |number: u64| {
         let commands: Vec<String> = (0..BATCH_COMMANDS as u64)
@@ -308,8 +200,9 @@ async fn batches_of_one_hall() -> f64 {
     // Made beforehand: the generator's own work is not what is measured.
     let requests: Vec<Vec<u8>> = (0..100).map(request).collect();
     let requests = std::rc::Rc::new(requests);
-    let accepted =
-        |answer: &Answer| answer.status == 200 && answer.body.starts_with(br#"{"results":[{"status":201"#);
+    let accepted = |answer: &Answer<'_>| {
+        answer.status == 200 && answer.body.starts_with(br#"{"results":[{"status":201"#)
+    };
     let before = server.cpu_seconds();
     let start = Instant::now();
     let local = tokio::task::LocalSet::new();

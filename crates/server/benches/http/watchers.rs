@@ -26,11 +26,11 @@ const ROUNDS: usize = 8;
 /// Of each server in a round.
 const TURNS: usize = 5;
 /// Longer than changes gather before they are sent: from then on as much is sent as is booked.
-const LEAD_IN: Duration = Duration::from_millis(600);
+const LEAD_IN: Duration = Duration::from_millis(1_100);
 /// A multiple of the time that changes gather.
-const LASTING: Duration = Duration::from_millis(1_500);
+const LASTING: Duration = Duration::from_millis(2_000);
 /// Until what gathered last is sent, too.
-const QUIET: Duration = Duration::from_millis(600);
+const QUIET: Duration = Duration::from_millis(1_100);
 
 /// A server with its hall.
 struct Hall {
