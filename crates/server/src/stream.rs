@@ -30,11 +30,15 @@ use crate::render;
 const KEPT_MESSAGES_MAX: usize = 4_096;
 /// Their bytes before they are packed; packed they are a tenth of that, once for each way.
 const KEPT_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// What gathers until it is so much goes out at once: a watcher who is a frame or two late must still find what is missing.
+const FRAME_BYTES_MAX: usize = KEPT_BYTES_MAX / 4;
 /// A busy inventory changes hundreds of times a second: watchers get what gathered in this time in one write.
 const GATHER: Duration = Duration::from_millis(100);
-/// Every write to every watcher takes its time. What many watch gathers longer, so that buyers keep the processors.
-const GATHER_FOR_EACH: Duration = Duration::from_micros(500);
-const GATHER_MAX: Duration = Duration::from_millis(500);
+/// Every write to every watcher takes its time, some tens of microseconds of a processor. What many watch gathers longer, so that buyers keep
+/// the processors: up to a thousand watchers take a few per cent of one, however many they are.
+const GATHER_FOR_EACH: Duration = Duration::from_millis(1);
+/// A hall is never shown later than that.
+const GATHER_MAX: Duration = Duration::from_secs(1);
 /// How often a feed that gathers looks at what was committed. To be woken for every batch would cost more than the look, and whoever
 /// commits pays for the waking. Often enough that the engine still has what came since: its newest 16,384 changes are more than come in
 /// so short a time.
@@ -96,6 +100,11 @@ impl Gathering {
         }
         self.starts.push(self.text.len());
         self.text.extend_from_slice(message);
+    }
+
+    /// Whether it has gathered for long enough, or is large enough.
+    fn is_due(&self, gathered_for: Duration, gather: Duration) -> bool {
+        gathered_for >= gather || self.text.len() >= FRAME_BYTES_MAX
     }
 
     fn take(&mut self) -> Option<Frame> {
@@ -452,7 +461,7 @@ async fn follow(
                 SubscriptionError::Store(_) | SubscriptionError::Damaged(_) | SubscriptionError::Stopped,
             )) => return,
         }
-        if sent_at.elapsed() >= gather
+        if gathering.is_due(sent_at.elapsed(), gather)
             && let Some(frame) = gathering.take()
         {
             sent_at = Instant::now();
@@ -472,12 +481,29 @@ fn gathering_time(watchers: usize) -> Duration {
 mod tests {
     use super::*;
 
+    #[test]
+    fn what_many_watch_gathers_longer_and_never_too_long() {
+        let milliseconds = |watchers| gathering_time(watchers).as_millis();
+        assert_eq!([0, 1, 100, 400, 1_000, usize::MAX].map(milliseconds), [100, 100, 100, 400, 1_000, 1_000]);
+    }
+
     fn frame(sequences: std::ops::RangeInclusive<u64>) -> Frame {
         let mut gathering = Gathering::default();
         for sequence in sequences {
             gathering.push(sequence, format!("<{sequence}>").as_bytes());
         }
         gathering.take().expect("some messages")
+    }
+
+    #[test]
+    fn a_frame_goes_out_when_it_is_time_or_when_it_is_large() {
+        let mut gathering = Gathering::default();
+        let second = Duration::from_secs(1);
+        gathering.push(5, &vec![b'x'; FRAME_BYTES_MAX - 1]);
+        assert!(!gathering.is_due(second / 2, second));
+        assert!(gathering.is_due(second, second));
+        gathering.push(6, b"y");
+        assert!(gathering.is_due(Duration::ZERO, second));
     }
 
     #[test]
