@@ -26,18 +26,21 @@ use crate::packing::{Packing, Text};
 use crate::problem::Problem;
 use crate::render;
 
-/// Messages that a feed keeps for watchers who are late or come back.
+/// Frames that a feed keeps for watchers who are late or come back, however large they are: one who is a frame or two late must find what is
+/// missing.
+const KEPT_FRAMES_MIN: usize = 3;
+/// More of them are kept as long as they have no more messages together, ..
 const KEPT_MESSAGES_MAX: usize = 4_096;
-/// Their bytes before they are packed; packed they are a tenth of that, once for each way.
+/// .. and no more bytes before they are packed; packed they are a tenth of that, once for each way.
 const KEPT_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// What gathers until it is so much goes out at once: a watcher who is a frame or two late must still find what is missing.
-const FRAME_BYTES_MAX: usize = KEPT_BYTES_MAX / 4;
+/// What has gathered until it is so much goes out before its time.
+const FRAME_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// A busy inventory changes hundreds of times a second: watchers get what gathered in this time in one write.
 const GATHER: Duration = Duration::from_millis(100);
 /// Every write to every watcher takes its time, some tens of microseconds of a processor. What many watch gathers longer, so that buyers keep
-/// the processors: up to a thousand watchers take a few per cent of one, however many they are.
+/// the processors: from a hundred to a thousand watchers together take a few per cent of one.
 const GATHER_FOR_EACH: Duration = Duration::from_millis(1);
-/// A hall is never shown later than that.
+/// Changes gather no longer than that.
 const GATHER_MAX: Duration = Duration::from_secs(1);
 /// How often a feed that gathers looks at what was committed. To be woken for every batch would cost more than the look, and whoever
 /// commits pays for the waking. Often enough that the engine still has what came since: its newest 16,384 changes are more than come in
@@ -134,7 +137,9 @@ impl Kept {
         self.messages += frame.starts.len();
         self.bytes += frame.text.plain.len();
         self.frames.push_back(Arc::new(frame));
-        while self.frames.len() > 1 && (self.messages > KEPT_MESSAGES_MAX || self.bytes > KEPT_BYTES_MAX) {
+        while self.frames.len() > KEPT_FRAMES_MIN
+            && (self.messages > KEPT_MESSAGES_MAX || self.bytes > KEPT_BYTES_MAX)
+        {
             let oldest = self.frames.pop_front().expect("more than one");
             self.messages -= oldest.starts.len();
             self.bytes -= oldest.text.plain.len();
@@ -521,6 +526,17 @@ mod tests {
         assert_eq!(after(7), Some((8, "<8>".to_owned())), "in the middle of a frame");
         assert_eq!(after(8), None, "nothing is missing");
         assert_eq!(after(3), None, "message 4 is gone");
+    }
+
+    #[test]
+    fn the_newest_frames_are_kept_however_large_they_are() {
+        let mut kept = Kept::default();
+        let each = KEPT_MESSAGES_MAX as u64;
+        for number in 0..5 {
+            kept.push(frame(number * each + 1..=(number + 1) * each));
+        }
+        assert_eq!(kept.after(0).map(|oldest| oldest.first), Some(2 * each + 1), "three of five");
+        assert_eq!(kept.messages, 3 * KEPT_MESSAGES_MAX);
     }
 
     #[test]
