@@ -3,7 +3,7 @@
 //! Idle and active ones held together, slow senders cut while others are served. Prints what the server's memory comes to in each,
 //! and fails if a connection that should be served is not.
 use std::net::SocketAddr;
-use std::process::Command;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -11,6 +11,7 @@ use tokio::net::TcpStream;
 
 use crate::closed_loop::closed_loop;
 use crate::load::{Measured, Server, get};
+use crate::{THIS_BUILD, boxoffice};
 
 const IDLE: usize = 10_000;
 const ACTIVE: usize = 1_000;
@@ -43,9 +44,7 @@ pub(crate) struct Scene {
 impl Scene {
     pub(crate) fn open() -> Scene {
         let directory = tempfile::tempdir().expect("a directory");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_boxoffice"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(directory.path().join("store"));
-        Scene { server: Server::start(&mut command), _directory: directory }
+        Scene { server: boxoffice(Path::new(THIS_BUILD), directory.path()), _directory: directory }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Bookings over HTTP beside an echo server on the same stack, and many connections at once:
 //! `cargo bench -p boxoffice-server --bench http [-- bookings | waits | batches | connections | watchers]`, and
-//! `-- waits BINARY..` or `-- batches BINARY..` for several builds in turn, whose binaries were kept.
+//! `-- waits BINARY..` or `-- batches BINARY..` for several builds in turn, whose binaries were kept (with their whole paths).
 //!
 //! The echo server is axum on hyper with the same runtime, in a process of its own, and answers each request with its own
 //! body. What lies between the two is ours: JSON, routing, rules, the journal, the disk.
@@ -26,8 +26,9 @@ const ROUNDS: usize = 3;
 const BATCH_ROUNDS: usize = 7;
 const BATCH_COMMANDS: usize = 5_000;
 const BATCH_CONNECTIONS: usize = 4;
-/// What is measured.
+/// What is measured, unless other binaries are named.
 const THIS_BUILD: &str = env!("CARGO_BIN_EXE_boxoffice");
+const PARTS: [&str; 5] = ["bookings", "waits", "batches", "connections", "watchers"];
 const ECHO: &str = "BOXOFFICE_BENCH_ECHO";
 
 fn main() {
@@ -37,12 +38,13 @@ fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
     let wanted = arguments.next();
+    assert!(wanted.as_deref().is_none_or(|wanted| PARTS.contains(&wanted)), "there are {PARTS:?}");
     runtime.block_on(async {
         print_machine();
         let builds: Vec<String> = arguments.collect();
         if !builds.is_empty() {
             return match wanted.as_deref() {
-                Some("waits") => waits::in_turn(&builds).await,
+                Some("waits") => waits::compare(&builds).await,
                 Some("batches") => batches(&builds).await,
                 _ => panic!("waits and batches can be measured of several builds"),
             };
@@ -167,11 +169,16 @@ fn print_row(name: &str, measured: &mut Measured, cpu_seconds: f64) {
     println!("{name:>24} {:>12.0} {p50:>9.2} {p99:>9.2} {cpu:>14.1}", measured.per_second());
 }
 
+/// Who comes first changes from round to round: nobody always follows the same one.
+fn in_turn(round: usize, builds: usize) -> impl Iterator<Item = usize> {
+    (0..builds).map(move |index| if round % 2 == 0 { index } else { builds - 1 - index })
+}
+
 async fn batches(builds: &[String]) {
     let mut rates = vec![Vec::new(); builds.len()];
-    for _ in 0..BATCH_ROUNDS {
-        for (build, rates) in builds.iter().zip(&mut rates) {
-            rates.push(batches_of_one_hall(Path::new(build)).await);
+    for round in 0..BATCH_ROUNDS {
+        for index in in_turn(round, builds.len()) {
+            rates[index].push(batches_of_one_hall(Path::new(&builds[index])).await);
         }
     }
     for (build, mut rates) in builds.iter().zip(rates) {

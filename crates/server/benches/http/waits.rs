@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use crate::load::{Measured, Server};
 use crate::open_loop::OpenLoop;
-use crate::{CONNECTIONS, ECHO, THIS_BUILD, booking, boxoffice, create_hall, ms, peak};
+use crate::{CONNECTIONS, ECHO, THIS_BUILD, booking, boxoffice, create_hall, in_turn, ms, peak};
 
 /// Many short ones: a machine that others use stands still for a moment now and then, which is the p99 of the round it falls into.
 const ROUNDS: usize = 11;
-/// Of two builds: what one round says of one of them is noise.
+/// Of several builds: what one round says of one of them is noise.
 const ROUNDS_IN_TURN: usize = 21;
 const LASTING: Duration = Duration::from_secs(2);
 /// How often the peak is measured.
@@ -21,7 +21,7 @@ const PEAKS: usize = 3;
 const COMMIT_PAGES: u64 = 2;
 /// At least so many, which take less time than bookings are driven for.
 const SYNCS: u64 = 300;
-const BETWEEN_SYNCS: Duration = Duration::from_millis(3);
+const SYNC_EVERY: Duration = Duration::from_millis(3);
 /// Places in a file that are written in turn.
 const SLOTS: u64 = 16;
 
@@ -60,32 +60,49 @@ pub(crate) async fn measure() {
 }
 
 /// Several builds at the same rate, one after the other again and again: what the machine's neighbours do meets all alike.
-pub(crate) async fn in_turn(builds: &[String]) {
-    let mut peaks = Vec::new();
+pub(crate) async fn compare(builds: &[String]) {
+    let mut peaks = vec![Vec::new(); builds.len()];
     for round in 0..PEAKS {
-        for build in builds {
-            peaks.push(peak(Path::new(build), round).await);
+        for index in in_turn(round, builds.len()) {
+            peaks[index].push(peak(Path::new(&builds[index]), round).await);
         }
     }
-    let half = median(&mut peaks) / 2.0;
-    // p50, p99, and the p99 in syncs meanwhile, from when these began and were due; of each.
-    let mut found: Vec<[Vec<f64>; 4]> = vec![Default::default(); builds.len()];
-    for _ in 0..ROUNDS_IN_TURN {
-        for (build, found) in builds.iter().zip(&mut found) {
-            let (mut bookings, mut syncs) = half_load(Path::new(build), half).await;
-            found[0].push(ms(bookings.percentile(50.0)));
-            found[1].push(ms(bookings.percentile(99.0)));
-            found[2].push(p99(&mut bookings) / p99(&mut syncs.meanwhile));
-            found[3].push(p99(&mut bookings) / p99(&mut syncs.meanwhile_due));
+    // Half the peak of the slowest, so that none has more to do than that.
+    let peaks = peaks.iter_mut().map(|peaks| median(peaks));
+    let half = peaks.min_by(f64::total_cmp).expect("a build") / 2.0;
+    let mut found: Vec<Found> = builds.iter().map(|_| Found::default()).collect();
+    for round in 0..ROUNDS_IN_TURN {
+        for index in in_turn(round, builds.len()) {
+            let (mut bookings, mut syncs) = half_load(Path::new(&builds[index]), half).await;
+            let found = &mut found[index];
+            found.p50_ms.push(ms(bookings.percentile(50.0)));
+            found.p99_ms.push(ms(bookings.percentile(99.0)));
+            found.in_syncs.push(p99(&mut bookings) / p99(&mut syncs.meanwhile));
+            found.in_syncs_due.push(p99(&mut bookings) / p99(&mut syncs.meanwhile_due));
         }
     }
+    println!("medians of {ROUNDS_IN_TURN} rounds of each, in turn, at {half:.0}/s");
     for (build, mut found) in builds.iter().zip(found) {
-        let [p50, p99, syncs, syncs_due] = found.each_mut().map(|found| median(found));
+        println!("{build}: p50 {:.2} ms", median(&mut found.p50_ms));
+        println!("  p99 {:.2} ms of {:.1?}", median(&mut found.p99_ms), found.p99_ms);
+        println!("  in syncs meanwhile {:.1} of {:.1?}", median(&mut found.in_syncs), found.in_syncs);
         println!(
-            "{build}: p50 {p50:.2} ms, p99 {p99:.2} ms, p99 in syncs meanwhile {syncs:.1}, {syncs_due:.1} from when these were due (medians of {ROUNDS_IN_TURN} rounds)\n  p99 {:.1?}\n  in syncs {:.1?}\n  in syncs from when they were due {:.1?}",
-            found[1], found[2], found[3],
+            "  in syncs meanwhile, both from when they were due {:.1} of {:.1?}",
+            median(&mut found.in_syncs_due),
+            found.in_syncs_due
         );
     }
+}
+
+/// What callers of one build waited for, round by round.
+#[derive(Default)]
+struct Found {
+    p50_ms: Vec<f64>,
+    p99_ms: Vec<f64>,
+    /// The p99, from when syncs began.
+    in_syncs: Vec<f64>,
+    /// The same, from when they were due.
+    in_syncs_due: Vec<f64>,
 }
 
 fn p99(measured: &mut Measured) -> f64 {
@@ -144,16 +161,16 @@ async fn half_load(binary: &Path, per_second: f64) -> (Measured, Syncs) {
     let mut measured = callers.drive(per_second, LASTING, |number| booking(9, number));
     is_over.store(true, Ordering::Relaxed);
     let [mut meanwhile, mut meanwhile_due] = meanwhile.join().expect("it does not panic");
-    let p99 = ms(measured.percentile(99.0));
+    let waited = ms(measured.percentile(99.0));
     println!(
-        "bookings at half the peak ({per_second:.0}/s offered, {:.0}/s answered): p50 {:.2} ms, p99 {p99:.2} ms; {:.1} us CPU each",
+        "bookings at half the peak ({per_second:.0}/s offered, {:.0}/s answered): p50 {:.2} ms, p99 {waited:.2} ms; {:.1} us CPU each",
         measured.per_second(),
         ms(measured.percentile(50.0)),
         (server.cpu_seconds() - before) * 1e6 / measured.latencies.len() as f64,
     );
     let print = |when: &str, syncs: &mut Measured| {
         let (sync_p50, sync_p99) = (ms(syncs.percentile(50.0)), ms(syncs.percentile(99.0)));
-        let long = p99 / sync_p99;
+        let long = waited / sync_p99;
         println!(
             "  a sync of {COMMIT_PAGES} pages on the same disk, {when}: p50 {sync_p50:.2} ms, p99 {sync_p99:.2} ms; {long:.1} of these"
         );
@@ -171,13 +188,16 @@ fn syncs(directory: &Path, goes_on: impl Fn() -> bool) -> [Measured; 2] {
     use std::os::unix::fs::FileExt;
     let file = std::fs::File::create(directory.join("pages")).expect("a file");
     let mut measured: [Measured; 2] = Default::default();
-    let start = Instant::now();
-    let mut due = start;
+    let mut due = Instant::now();
     for turn in 0.. {
         if turn >= SYNCS + SLOTS && !goes_on() {
             break;
         }
-        due += BETWEEN_SYNCS;
+        // The first ones make the file longer, which takes longer. They do not count, and nothing that does is late because of them.
+        if turn == SLOTS {
+            due = Instant::now();
+        }
+        due += SYNC_EVERY;
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
         let begun = Instant::now();
         for page in 0..COMMIT_PAGES {
@@ -185,7 +205,6 @@ fn syncs(directory: &Path, goes_on: impl Fn() -> bool) -> [Measured; 2] {
             file.write_all_at(&[turn as u8; 4096], at).expect("it is written");
         }
         file.sync_data().expect("it is durable");
-        // The first ones make the file longer.
         if turn >= SLOTS {
             measured[0].latencies.push(begun.elapsed());
             measured[1].latencies.push(due.elapsed());

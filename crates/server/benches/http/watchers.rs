@@ -22,9 +22,9 @@ const WATCHERS: usize = 1_000;
 const READ_BYTES: usize = 256 * 1024;
 const BOOKERS: usize = 256;
 /// Each on servers of its own, whose halls fill alike and are never sold out.
-const ROUNDS: usize = 8;
+const ROUNDS: usize = 13;
 /// Of each server in a round.
-const TURNS: usize = 5;
+const TURNS: usize = 3;
 /// Longer than changes gather before they are sent: from then on as much is sent as is booked.
 const LEAD_IN: Duration = Duration::from_millis(1_100);
 /// A multiple of the time that changes gather.
