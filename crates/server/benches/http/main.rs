@@ -171,7 +171,7 @@ fn print_row(name: &str, measured: &mut Measured, cpu_seconds: f64) {
 
 /// Who comes first changes from round to round: nobody always follows the same one.
 fn in_turn(round: usize, builds: usize) -> impl Iterator<Item = usize> {
-    (0..builds).map(move |index| if round % 2 == 0 { index } else { builds - 1 - index })
+    (0..builds).map(move |index| if round.is_multiple_of(2) { index } else { builds - 1 - index })
 }
 
 async fn batches(builds: &[String]) {
