@@ -1,17 +1,47 @@
 //! Records by the names of their fields only. What `serde` derives also takes an array of the values in the order in which
 //! the fields happen to be written, and `{"open": null}` for the word `"open"`. No caller is promised that, and a body that was
 //! not understood as it was meant can sell seats.
+//!
+//! And nothing that is nested deeper than it may be: who passes everything that is inside something can count how deep that is, and
+//! nobody has to look at each letter for it.
 
 use serde::de::value::CowStrDeserializer;
-use serde::de::{DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Visitor};
+
+use crate::limits::NESTING_MAX;
 
 /// A deserializer, and everything that it hands out on the way to the fields inside.
-pub(crate) struct ByName<T>(pub(crate) T);
+pub(crate) struct ByName<T> {
+    inner: T,
+    /// How many arrays and objects it is inside of.
+    depth: usize,
+}
+
+impl<T> ByName<T> {
+    /// Of a whole.
+    pub(crate) fn new(inner: T) -> ByName<T> {
+        ByName { inner, depth: 0 }
+    }
+
+    /// Something else at the same depth.
+    fn beside<U>(&self, inner: U) -> ByName<U> {
+        ByName { inner, depth: self.depth }
+    }
+}
+
+/// What is inside an array or object that is itself inside of so many.
+fn inside<T, E: Error>(inner: T, depth: usize) -> Result<ByName<T>, E> {
+    if depth == NESTING_MAX {
+        return Err(E::custom(format_args!("must not be nested deeper than {NESTING_MAX}")));
+    }
+    Ok(ByName { inner, depth: depth + 1 })
+}
 
 macro_rules! deserialize_alike {
     ($($method:ident($($argument:ident: $kind:ty),*))*) => {
         $(fn $method<V: Visitor<'de>>(self, $($argument: $kind,)* visitor: V) -> Result<V::Value, D::Error> {
-            self.0.$method($($argument,)* ByName(visitor))
+            let visitor = self.beside(visitor);
+            self.inner.$method($($argument,)* visitor)
         })*
     };
 }
@@ -25,7 +55,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for ByName<D> {
         _fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.0.deserialize_map(Record(visitor))
+        self.inner.deserialize_map(Record { visitor, depth: self.depth })
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -34,7 +64,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for ByName<D> {
         _variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.0.deserialize_str(Word(visitor))
+        self.inner.deserialize_str(Word(visitor))
     }
 
     deserialize_alike! {
@@ -50,8 +80,8 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for ByName<D> {
 
 macro_rules! visit_alike {
     ($($method:ident($kind:ty))*) => {
-        $(fn $method<E: serde::de::Error>(self, value: $kind) -> Result<V::Value, E> {
-            self.0.$method(value)
+        $(fn $method<E: Error>(self, value: $kind) -> Result<V::Value, E> {
+            self.inner.$method(value)
         })*
     };
 }
@@ -60,7 +90,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for ByName<V> {
     type Value = V::Value;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.expecting(f)
+        self.inner.expecting(f)
     }
 
     visit_alike! {
@@ -69,32 +99,34 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for ByName<V> {
         visit_bytes(&[u8]) visit_borrowed_bytes(&'de [u8]) visit_byte_buf(Vec<u8>)
     }
 
-    fn visit_none<E: serde::de::Error>(self) -> Result<V::Value, E> {
-        self.0.visit_none()
+    fn visit_none<E: Error>(self) -> Result<V::Value, E> {
+        self.inner.visit_none()
     }
 
-    fn visit_unit<E: serde::de::Error>(self) -> Result<V::Value, E> {
-        self.0.visit_unit()
+    fn visit_unit<E: Error>(self) -> Result<V::Value, E> {
+        self.inner.visit_unit()
     }
 
     fn visit_some<D: Deserializer<'de>>(self, inner: D) -> Result<V::Value, D::Error> {
-        self.0.visit_some(ByName(inner))
+        let inner = self.beside(inner);
+        self.inner.visit_some(inner)
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, inner: D) -> Result<V::Value, D::Error> {
-        self.0.visit_newtype_struct(ByName(inner))
+        let inner = self.beside(inner);
+        self.inner.visit_newtype_struct(inner)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<V::Value, A::Error> {
-        self.0.visit_seq(ByName(list))
+        self.inner.visit_seq(inside(list, self.depth)?)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<V::Value, A::Error> {
-        self.0.visit_map(ByName(entries))
+        self.inner.visit_map(inside(entries, self.depth)?)
     }
 
     fn visit_enum<A: EnumAccess<'de>>(self, word: A) -> Result<V::Value, A::Error> {
-        self.0.visit_enum(word)
+        self.inner.visit_enum(word)
     }
 }
 
@@ -102,7 +134,8 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for ByName<S> {
     type Value = S::Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Value, D::Error> {
-        self.0.deserialize(ByName(deserializer))
+        let deserializer = self.beside(deserializer);
+        self.inner.deserialize(deserializer)
     }
 }
 
@@ -110,11 +143,12 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for ByName<A> {
     type Error = A::Error;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
-        self.0.next_element_seed(ByName(seed))
+        let seed = self.beside(seed);
+        self.inner.next_element_seed(seed)
     }
 
     fn size_hint(&self) -> Option<usize> {
-        self.0.size_hint()
+        self.inner.size_hint()
     }
 }
 
@@ -122,20 +156,24 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for ByName<A> {
     type Error = A::Error;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
-        self.0.next_key_seed(seed)
+        self.inner.next_key_seed(seed)
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
-        self.0.next_value_seed(ByName(seed))
+        let seed = self.beside(seed);
+        self.inner.next_value_seed(seed)
     }
 
     fn size_hint(&self) -> Option<usize> {
-        self.0.size_hint()
+        self.inner.size_hint()
     }
 }
 
 /// Takes an object for a record, and calls it by no name of ours.
-struct Record<V>(V);
+struct Record<V> {
+    visitor: V,
+    depth: usize,
+}
 
 impl<'de, V: Visitor<'de>> Visitor<'de> for Record<V> {
     type Value = V::Value;
@@ -145,7 +183,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Record<V> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<V::Value, A::Error> {
-        self.0.visit_map(ByName(fields))
+        self.visitor.visit_map(inside(fields, self.depth)?)
     }
 }
 
@@ -159,7 +197,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Word<V> {
         f.write_str("a string")
     }
 
-    fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<V::Value, E> {
+    fn visit_str<E: Error>(self, word: &str) -> Result<V::Value, E> {
         self.0.visit_enum(CowStrDeserializer::new(word.into()))
     }
 }
@@ -193,7 +231,7 @@ mod tests {
     }
 
     fn read(text: &str) -> Result<Outer, serde_json::Error> {
-        Outer::deserialize(ByName(&mut serde_json::Deserializer::from_str(text)))
+        Outer::deserialize(ByName::new(&mut serde_json::Deserializer::from_str(text)))
     }
 
     #[test]

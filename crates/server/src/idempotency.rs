@@ -77,7 +77,7 @@ impl IdempotencyKey {
         app: &App,
         caller: &Caller,
         operation: &str,
-        request: &impl Serialize,
+        request: &impl Understood,
     ) -> Option<Idempotency> {
         let key = self.0.as_ref()?;
         // Browsers choose among themselves: their keys must not be in the way of those who sell.
@@ -102,8 +102,20 @@ impl IdempotencyKey {
     }
 }
 
+/// A request as it was understood: the same for all forms in which it can be sent.
+pub(crate) trait Understood {
+    /// Appends it. What keys remember was made of these bytes: they must stay as they are.
+    fn write(&self, text: &mut Vec<u8>);
+}
+
+impl<T: Serialize> Understood for T {
+    fn write(&self, text: &mut Vec<u8>) {
+        serde_json::to_writer(text, self).expect("requests are plain data");
+    }
+}
+
 /// Of the caller and the request as it was understood.
-pub(crate) fn fingerprint(caller: &Caller, operation: &str, request: &impl Serialize) -> u64 {
+pub(crate) fn fingerprint(caller: &Caller, operation: &str, request: &impl Understood) -> u64 {
     // An answer is repeated to whoever may see it: those who run the house see all, others what they asked for.
     let asker = match caller.role {
         Role::Admin | Role::Operator => 0,
@@ -114,7 +126,7 @@ pub(crate) fn fingerprint(caller: &Caller, operation: &str, request: &impl Seria
     together.extend_from_slice(&asker.to_le_bytes());
     together.extend_from_slice(&(operation.len() as u64).to_le_bytes());
     together.extend_from_slice(operation.as_bytes());
-    serde_json::to_writer(&mut together, request).expect("requests are plain data");
+    request.write(&mut together);
     u64::from_le_bytes(*blake3::hash(&together).as_bytes().first_chunk().expect("a hash is longer"))
 }
 

@@ -50,7 +50,8 @@ const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 pub(crate) fn readable(beginning: &str, bytes: &[u8; 32], characters: usize) -> String {
     let mut text = String::with_capacity(beginning.len() + characters);
     text.push_str(beginning);
-    text.extend(bytes.iter().take(characters).map(|byte| char::from(ALPHABET[usize::from(byte % 32)])));
+    let letters = bytes.map(|byte| ALPHABET[usize::from(byte % 32)]);
+    text.push_str(std::str::from_utf8(&letters[..characters]).expect("the alphabet is ASCII"));
     text
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::by_name::ByName;
 use crate::limits::{
-    BODY_BYTES_MAX, BODY_READ_TIMEOUT, DISCARDED_BYTES_MAX, LARGE_BODY_BYTES_MAX, NESTING_MAX,
+    BODY_BYTES_MAX, BODY_READ_TIMEOUT, DISCARDED_BYTES_MAX, LARGE_BODY_BYTES_MAX,
 };
 use crate::problem::Problem;
 
@@ -144,18 +144,12 @@ pub(crate) fn is_json(kind: &str) -> bool {
 
 /// Parses a body; what is wrong is told by its place. An empty one counts as `{}`.
 pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Problem> {
-    check_nesting(bytes)?;
-    parse_apart(bytes)
-}
-
-/// As [`parse`], for a body whose parts are kept as they stand there: each is checked for nesting when it is parsed itself.
-pub(crate) fn parse_apart<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Problem> {
     let bytes = if bytes.is_empty() { b"{}" } else { bytes };
     read_all(bytes).map_err(|error| match error.classify() {
         serde_json::error::Category::Data => {
             // Parsed once more, for the place.
             let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-            match serde_path_to_error::deserialize::<_, T>(ByName(&mut deserializer)) {
+            match serde_path_to_error::deserialize::<_, T>(ByName::new(&mut deserializer)) {
                 Err(error) => {
                     let pointer = pointer_of(error.path());
                     Problem::invalid(&pointer, without_position(&error.inner().to_string()))
@@ -180,7 +174,7 @@ where
     T: Deserialize<'a>,
     R: serde_json::de::Read<'a>,
 {
-    let body = T::deserialize(ByName(&mut deserializer))?;
+    let body = T::deserialize(ByName::new(&mut deserializer))?;
     deserializer.end()?;
     Ok(body)
 }
@@ -207,36 +201,6 @@ fn pointer_of(path: &serde_path_to_error::Path) -> String {
         }
     }
     pointer
-}
-
-fn check_nesting(bytes: &[u8]) -> Result<(), Problem> {
-    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
-    for &byte in bytes {
-        if in_string {
-            match byte {
-                _ if escaped => escaped = false,
-                b'\\' => escaped = true,
-                b'"' => in_string = false,
-                _ => {}
-            }
-            continue;
-        }
-        match byte {
-            b'"' => in_string = true,
-            b'[' | b'{' => {
-                depth += 1;
-                if depth > NESTING_MAX {
-                    return Err(Problem::invalid(
-                        "",
-                        format!("must not be nested deeper than {NESTING_MAX}"),
-                    ));
-                }
-            }
-            b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    Ok(())
 }
 
 /// A JSON object in which no name occurs twice, at any depth.
@@ -384,7 +348,11 @@ mod tests {
             )
         };
         assert!(parse::<Sample>(nested(31).as_bytes()).is_ok());
-        assert_eq!(parse::<Sample>(nested(32).as_bytes()).unwrap_err().code, "INVALID_REQUEST");
+        let problem = parse::<Sample>(nested(32).as_bytes()).unwrap_err();
+        assert_eq!(problem.code, "INVALID_REQUEST");
+        assert_eq!(problem.more["errors"][0]["message"], "must not be nested deeper than 32");
+        let lists = format!(r#"{{"name":"a","metadata":{{"a":{}{}}}}}"#, "[".repeat(31), "]".repeat(31));
+        assert_eq!(parse::<Sample>(lists.as_bytes()).unwrap_err().code, "INVALID_REQUEST");
     }
 
     #[test]

@@ -8,13 +8,12 @@ use boxoffice_core::ids::BookingId;
 use boxoffice_core::outcome::Grant;
 use boxoffice_engine::view::StockView;
 use boxoffice_engine::{Answer, Engine, InventoryNumber, SubmitError};
-use serde::Serialize;
 use serde_json::Value;
 
 use crate::answer;
 use crate::app::App;
 use crate::caller::Caller;
-use crate::idempotency::IdempotencyKey;
+use crate::idempotency::{IdempotencyKey, Understood};
 use crate::keys::Role;
 use crate::problem::Problem;
 
@@ -44,7 +43,7 @@ impl Granted {
     }
 }
 
-impl<T: Serialize> Asked<'_, T> {
+impl<T: Understood> Asked<'_, T> {
     /// The command that asks for an action.
     pub(crate) fn command(&self, action: Action) -> Command {
         let idempotency = self.key.for_request(self.app, self.caller, self.operation, self.request);

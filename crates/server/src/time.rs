@@ -20,21 +20,22 @@ impl Moment {
         let time = jiff::Timestamp::from_millisecond(self.0.0).ok()?;
         let at = Offset::UTC.to_datetime(time);
         let mut text = *b"0000-00-00T00:00:00.000Z";
-        let mut put = |places: std::ops::Range<usize>, number: i16| {
-            let mut rest = u16::try_from(number).ok()?;
-            for digit in text[places].iter_mut().rev() {
-                *digit += u8::try_from(rest % 10).expect("a digit");
-                rest /= 10;
-            }
-            Some(())
-        };
-        put(0..4, at.year())?;
-        put(5..7, at.month().into())?;
-        put(8..10, at.day().into())?;
-        put(11..13, at.hour().into())?;
-        put(14..16, at.minute().into())?;
-        put(17..19, at.second().into())?;
-        put(20..23, at.millisecond())?;
+        let (year, thousandths) = (u16::try_from(at.year()).ok()?, at.millisecond().unsigned_abs());
+        let pairs = [
+            (0, year / 100),
+            (2, year % 100),
+            (5, at.month().unsigned_abs().into()),
+            (8, at.day().unsigned_abs().into()),
+            (11, at.hour().unsigned_abs().into()),
+            (14, at.minute().unsigned_abs().into()),
+            (17, at.second().unsigned_abs().into()),
+            (20, thousandths / 10),
+        ];
+        for (place, number) in pairs {
+            text[place] += (number / 10) as u8;
+            text[place + 1] += (number % 10) as u8;
+        }
+        text[22] += (thousandths % 10) as u8;
         Some(text)
     }
 }

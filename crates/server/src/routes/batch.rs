@@ -11,6 +11,8 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use boxoffice_core::command::{Action, Command};
 use boxoffice_core::ids::{BookingId, InventoryKind};
+use boxoffice_core::outcome::Outcome;
+use boxoffice_core::time::Timestamp;
 use boxoffice_engine::view::StockView;
 use boxoffice_engine::{Answer, InventoryNumber, SubmitError};
 use http_body_util::StreamBody;
@@ -32,9 +34,9 @@ use super::bookings::{acted, operation};
 use crate::app::App;
 use crate::by_name::ByName;
 use crate::caller::{Caller, find_booking};
-use crate::idempotency::{IdempotencyKey, fingerprint};
+use crate::idempotency::{IdempotencyKey, Understood, fingerprint};
 use crate::ids::booking_id;
-use crate::input::{Strict, parse, parse_apart, read_large_body};
+use crate::input::{Strict, parse, read_large_body};
 use crate::limits::BATCH_COMMANDS_MAX;
 use crate::outer::{REPLAYED, RequestId};
 use crate::problem::Problem;
@@ -137,7 +139,7 @@ impl<'de> de::Visitor<'de> for CommandVisitor {
             name = map.next_key()?;
         }
         let Some(Value::String(op)) = fields.remove("op") else { return Err(de::Error::missing_field("op")) };
-        of_op(&op, ByName(de::value::MapDeserializer::new(fields.into_iter())))
+        of_op(&op, ByName::new(de::value::MapDeserializer::new(fields.into_iter())))
             .map_err(de::Error::custom::<serde_json::Error>)
     }
 }
@@ -254,7 +256,6 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for &mut Fields<A> {
 /// A command on its way: where it goes, and what its answer needs.
 struct Sent {
     inventory: InventoryNumber,
-    key: IdempotencyKey,
     /// The id that a new booking was to have.
     admitted: Option<BookingId>,
     /// Whether the caller chose that id, and can act on it later in the batch.
@@ -300,6 +301,7 @@ pub(crate) async fn batch(
         app: &app,
         caller: &caller,
         request_id: &request_id,
+        asked_at: app.engine.now(),
         batch: header_key.0.as_ref().map(|_| fingerprint_of(&caller, &commands)),
         made: HashMap::new(),
         decided: false,
@@ -349,7 +351,7 @@ fn read(bytes: &[u8]) -> Result<Vec<BatchCommand>, Problem> {
         check(commands.len())?;
         return Ok(commands);
     }
-    let Apart { commands } = parse_apart(bytes)?;
+    let Apart { commands } = parse(bytes)?;
     check(commands.len())?;
     let refused = |problem| BatchCommand { key: None, op: Op::Refused(Box::new(problem)) };
     let understood = |text: &RawValue| parse(text.get().as_bytes()).unwrap_or_else(refused);
@@ -362,11 +364,24 @@ fn fingerprint_of(caller: &Caller, commands: &[BatchCommand]) -> u64 {
     fingerprint(caller, "batch", &each)
 }
 
+/// A booking with its key, as a pair.
+struct Keyed<'a>(&'a Option<String>, &'a NewBooking);
+
+impl Understood for Keyed<'_> {
+    fn write(&self, text: &mut Vec<u8>) {
+        text.push(b'[');
+        self.0.write(text);
+        text.push(b',');
+        self.1.write(text);
+        text.push(b']');
+    }
+}
+
 impl BatchCommand {
     fn fingerprint(&self, caller: &Caller) -> u64 {
         let key = &self.key;
         match &self.op {
-            Op::Book(request) => fingerprint(caller, OPERATION, &(key, request)),
+            Op::Book(request) => fingerprint(caller, OPERATION, &Keyed(key, request)),
             Op::Confirm(id, request) => fingerprint(caller, &operation("confirm", *id), &(key, request)),
             Op::Extend(id, request) => fingerprint(caller, &operation("extend", *id), &(key, request)),
             Op::Cancel(id, request) => fingerprint(caller, &operation("cancel", *id), &(key, request)),
@@ -439,6 +454,8 @@ struct Answered<'a> {
     app: &'a App,
     caller: &'a Caller,
     request_id: &'a str,
+    /// One reading of the clock is enough for the ids of all.
+    asked_at: Timestamp,
     /// The fingerprint of the whole, if the header has a key: each command that is remembered under that key is remembered with it.
     batch: Option<u64>,
     /// Bookings that this batch made under ids of the caller's own.
@@ -463,7 +480,7 @@ struct Pieces {
     open: Vec<u8>,
 }
 
-const PIECE_BYTES: usize = 64 * 1024;
+const PIECE_BYTES: usize = 256 * 1024;
 
 impl Pieces {
     /// Where to go on writing.
@@ -488,26 +505,37 @@ impl Pieces {
 impl Answered<'_> {
     /// Sends a part of the commands and writes down what was answered.
     async fn send(&mut self, part: &[BatchCommand], first: usize, header_key: &IdempotencyKey) {
-        let mut sent: Vec<Result<Sent, Problem>> = Vec::with_capacity(part.len());
+        // Problems are large and few: thousands that were sent are not to take as much room.
+        let mut sent: Vec<Result<Sent, Box<Problem>>> = Vec::with_capacity(part.len());
         let mut submitted = Vec::with_capacity(part.len());
         for (index, command) in (first..).zip(part) {
             let prepared = match command.key(index, header_key) {
                 Ok(key) => self.prepare(command, key).await,
                 Err(problem) => Err(problem),
             };
-            sent.push(prepared.map(|(one, command)| {
-                submitted.push((one.inventory, command));
-                one
-            }));
+            sent.push(match prepared {
+                Ok((one, command)) => {
+                    submitted.push((one.inventory, command));
+                    Ok(one)
+                }
+                Err(problem) => Err(Box::new(problem)),
+            });
         }
         let mut answers = self.app.engine.submit_all(submitted).await.into_iter();
         let mut seen: Option<(InventoryNumber, Arc<StockView>)> = None;
         for ((index, command), one) in (first..).zip(part).zip(sent) {
-            let was_sent = one.is_ok();
+            let sent_to = one.as_ref().ok().map(|sent| sent.inventory);
+            let was_sent = sent_to.is_some();
             let mut result = match one {
                 Ok(sent) => {
                     let answer = answers.next().expect("one for each");
-                    let result = self.understand(&sent, answer, &mut seen).await;
+                    // Only refusals are told under the id of their key.
+                    let key = match &answer {
+                        Ok(Answer { outcome: Outcome::Refused(_), .. }) => command.key(index, header_key),
+                        _ => Ok(IdempotencyKey::default()),
+                    };
+                    let key = key.expect("it was sent with its key");
+                    let result = self.understand(&sent, &key, answer, seen.take()).await;
                     if let Some(admitted) = sent.admitted {
                         settle_hold(self.app, self.caller, admitted, result.as_ref().ok());
                         if sent.is_named && result.is_ok() {
@@ -516,7 +544,7 @@ impl Answered<'_> {
                     }
                     result.map(|granted| (sent.admitted.is_some(), granted))
                 }
-                Err(problem) => Err(problem),
+                Err(problem) => Err(*problem),
             };
             let is_told = result.as_ref().map_or_else(|problem| problem.status.is_client_error(), |_| true);
             self.decided |= was_sent && is_told && command.key.is_none();
@@ -542,7 +570,8 @@ impl Answered<'_> {
             if index > 0 {
                 text.push(b',');
             }
-            write_result(self.app, self.request_id, result, text);
+            write_result(self.app, self.request_id, &result, text);
+            seen = sent_to.zip(result.ok().map(|(_, granted)| granted.stock));
         }
     }
 }
@@ -578,7 +607,7 @@ impl Answered<'_> {
         let (id, verb, action) = match &command.op {
             Op::Book(request) => {
                 let inventory = self.inventory(request).await?;
-                let book = request.command(app, caller, inventory).await?;
+                let book = request.command(app, caller, inventory, self.asked_at).await?;
                 admit_hold(app, caller, inventory, &book, &key).await?;
                 let admitted = Some(book.id);
                 let named = batch.map(|_| in_batch(OPERATION.to_owned()));
@@ -586,7 +615,7 @@ impl Answered<'_> {
                 let asked = Asked { app, caller, key: &key, operation, request: &**request };
                 let command = asked.command(Action::Book(Box::new(book)));
                 let is_named = request.id.is_some();
-                return Ok((Sent { inventory, key, admitted, is_named }, command));
+                return Ok((Sent { inventory, admitted, is_named }, command));
             }
             Op::Confirm(id, request) => (*id, "confirm", request.action(*id, caller)),
             Op::Extend(id, request) => (*id, "extend", request.action(*id)),
@@ -618,7 +647,7 @@ impl Answered<'_> {
             }
             Op::Book(_) | Op::Refused(_) => unreachable!("returned above"),
         };
-        Ok((Sent { inventory, key, admitted: None, is_named: false }, command))
+        Ok((Sent { inventory, admitted: None, is_named: false }, command))
     }
 
     /// Where a booking goes.
@@ -634,28 +663,26 @@ impl Answered<'_> {
         Ok(inventory)
     }
 
-    /// Turns an answer into what is said. `seen` is the stock of the last answer, as of after the whole part.
+    /// Turns an answer into what is said. `seen` is the stock of the answer before, as of after the whole part: it is handed on, as all
+    /// who answer share one count of who has it.
     async fn understand(
         &self,
         sent: &Sent,
+        key: &IdempotencyKey,
         answer: Result<Answer, SubmitError>,
-        seen: &mut Option<(InventoryNumber, Arc<StockView>)>,
+        seen: Option<(InventoryNumber, Arc<StockView>)>,
     ) -> Result<Granted, Problem> {
         let answer = answer?;
         let stock = match seen {
-            Some((inventory, stock)) if *inventory == sent.inventory => Arc::clone(stock),
-            _ => {
-                let stock = stock_after(&self.app.engine, sent.inventory).await?;
-                *seen = Some((sent.inventory, Arc::clone(&stock)));
-                stock
-            }
+            Some((inventory, stock)) if inventory == sent.inventory => stock,
+            _ => stock_after(&self.app.engine, sent.inventory).await?,
         };
-        let asked = Asked { app: self.app, caller: self.caller, key: &sent.key, operation: "", request: &() };
+        let asked = Asked { app: self.app, caller: self.caller, key, operation: "", request: &() };
         asked.understand(stock, answer).await
     }
 }
 
-fn write_result(app: &App, request_id: &str, result: Result<(bool, Granted), Problem>, text: &mut Vec<u8>) {
+fn write_result(app: &App, request_id: &str, result: &Result<(bool, Granted), Problem>, text: &mut Vec<u8>) {
     let begin = |status: StatusCode, text: &mut Vec<u8>| {
         text.extend_from_slice(b"{\"status\":");
         text.extend_from_slice(status.as_str().as_bytes());
@@ -664,11 +691,11 @@ fn write_result(app: &App, request_id: &str, result: Result<(bool, Granted), Pro
     match result {
         Ok((true, granted)) => {
             begin(StatusCode::CREATED, text);
-            created(app, &granted).write(text);
+            created(app, granted).write(text);
         }
         Ok((false, granted)) => {
             begin(StatusCode::OK, text);
-            acted(&granted).write(text);
+            acted(granted).write(text);
         }
         Err(problem) => {
             if let Some(cause) = &problem.cause {

@@ -114,7 +114,7 @@ impl Seats<'_> {
             text.extend_from_slice(before);
             before = b",";
             text.extend_from_slice(b"{\"section\":");
-            value(text, address(Some(self.stock), claim.seat.subsection));
+            string(text, address(Some(self.stock), claim.seat.subsection));
             text.extend_from_slice(b",\"seat\":\"");
             value(text, &claim.seat.row);
             text.push(b'-');
@@ -129,6 +129,26 @@ impl Seats<'_> {
 /// Appends a value as JSON.
 pub(crate) fn value<T: Serialize + ?Sized>(text: &mut Vec<u8>, value: &T) {
     serde_json::to_writer(text, value).expect("answers are plain data");
+}
+
+/// Appends a text as JSON. Most have nothing to escape, and are copied as they are.
+pub(crate) fn string(text: &mut Vec<u8>, string: &str) {
+    let odd = |byte: u8| (byte < b' ') | (byte == b'"') | (byte == b'\\');
+    // Without stopping at the first odd one: so that several are looked at together.
+    if string.bytes().fold(false, |found, byte| found | odd(byte)) {
+        return value(text, string);
+    }
+    text.reserve(string.len() + 2);
+    text.push(b'"');
+    text.extend_from_slice(string.as_bytes());
+    text.push(b'"');
+}
+
+fn string_or_null(text: &mut Vec<u8>, string_or_null: Option<&str>) {
+    match string_or_null {
+        Some(words) => string(text, words),
+        None => text.extend_from_slice(b"null"),
+    }
 }
 
 fn moment(text: &mut Vec<u8>, moment: Option<Moment>) {
@@ -151,33 +171,33 @@ impl BookingBody<'_> {
         text.extend_from_slice(b"\",\"status\":");
         value(text, &self.status);
         text.extend_from_slice(b",\"customer\":");
-        value(text, self.customer);
+        string(text, self.customer);
         text.extend_from_slice(b",\"event\":");
-        value(text, &self.event);
+        string_or_null(text, self.event);
         text.extend_from_slice(b",\"schedule\":");
-        value(text, &self.schedule);
+        string_or_null(text, self.schedule);
         text.extend_from_slice(b",\"shop\":");
-        value(text, &self.shop);
+        string_or_null(text, self.shop);
         text.extend_from_slice(b",\"seats\":[");
         self.seats.write(text);
         text.extend_from_slice(b"],\"areas\":");
         value(text, &self.areas);
         text.extend_from_slice(b",\"slot\":");
-        value(text, &self.slot);
+        string_or_null(text, self.slot.as_deref());
         text.extend_from_slice(b",\"tickets\":");
         value(text, &self.tickets);
         text.extend_from_slice(b",\"box\":");
-        value(text, &self.r#box);
+        string_or_null(text, self.r#box);
         text.extend_from_slice(b",\"quantity\":");
         value(text, &self.quantity);
         text.extend_from_slice(b",\"total_price\":");
         value(text, &self.total_price);
         text.extend_from_slice(b",\"currency\":");
-        value(text, self.currency);
+        string(text, self.currency);
         text.extend_from_slice(b",\"adjacent\":");
         value(text, &self.adjacent);
         text.extend_from_slice(b",\"hold_token\":");
-        value(text, &self.hold_token);
+        string_or_null(text, self.hold_token.as_deref());
         text.extend_from_slice(b",\"redeem_code\":\"");
         text.extend_from_slice(&self.redeem_code.letters());
         text.extend_from_slice(b"\",\"created_at\":");
@@ -193,7 +213,7 @@ impl BookingBody<'_> {
         text.extend_from_slice(b",\"redeemed_at\":");
         moment(text, self.redeemed_at);
         text.extend_from_slice(b",\"payment_reference\":");
-        value(text, &self.payment_reference);
+        string_or_null(text, self.payment_reference);
         text.extend_from_slice(b",\"metadata\":");
         value(text, &self.metadata);
         text.extend_from_slice(b",\"version\":");

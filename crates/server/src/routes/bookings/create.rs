@@ -18,11 +18,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::body::{AsOf, BookingBody, kind_of};
+use super::body::{AsOf, BookingBody, kind_of, string, value};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::contacts::Contact;
-use crate::idempotency::IdempotencyKey;
+use crate::idempotency::{IdempotencyKey, Understood};
 use crate::ids::{find_inventory, uuid};
 use crate::input::{Input, Object, null_as_default};
 use crate::outer::json;
@@ -31,59 +31,114 @@ use crate::rates::DECIDED_WITHIN_SECONDS;
 use crate::submit::{Asked, Granted, stock_after};
 
 /// Who wants what.
-// Written back only for its fingerprint, where what is not there is left out, and so is what it would mean.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewBooking {
     /// A UUID of the caller's own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub(crate) id: Option<Uuid>,
     /// The caller's reference for whoever books.
     #[schema(min_length = 1, max_length = 200, pattern = "^[^\\u0000-\\u001F\\u007F-\\u009F]+$")]
     pub(crate) customer: String,
     /// How to reach them. Kept apart, encrypted, erasable.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub(crate) contact: Option<Contact>,
     /// Exactly one of `event`, `schedule` and `shop`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub(crate) event: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub(crate) schedule: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub(crate) shop: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub(crate) seats: Option<Vec<SeatsInSection>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub(crate) best_available: Option<Best>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub(crate) areas: Option<Vec<PlacesInArea>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub(crate) slot: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub(crate) tickets: Option<Vec<String>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub(crate) r#box: Option<String>,
-    #[serde(default, skip_serializing_if = "is_usual_quantity")]
+    #[serde(default)]
     #[schema(minimum = 1, maximum = 1000)]
     pub(crate) quantity: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[schema(minimum = 1, maximum = 86400)]
     pub(crate) hold_ttl_seconds: Option<u32>,
     /// Sold at once, without a hold.
-    #[serde(default, skip_serializing_if = "is_not_wanted")]
+    #[serde(default)]
     pub(crate) confirm: Option<bool>,
     /// The caller's own data, at most 4 KiB.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[schema(value_type = Option<Object>)]
     pub(crate) metadata: Option<Object>,
 }
 
-fn is_usual_quantity(quantity: &Option<u32>) -> bool {
-    matches!(quantity, None | Some(1))
-}
-
-fn is_not_wanted(wish: &Option<bool>) -> bool {
-    matches!(wish, None | Some(false))
+/// As JSON in which what is not there is left out, and so is what it would mean. By hand: every booking has a fingerprint, and most are a
+/// customer, an event and a few seats.
+impl Understood for NewBooking {
+    fn write(&self, text: &mut Vec<u8>) {
+        fn field<T: Serialize>(text: &mut Vec<u8>, name: &str, field: Option<&T>) {
+            if let Some(field) = field {
+                text.extend_from_slice(name.as_bytes());
+                value(text, field);
+            }
+        }
+        fn words(text: &mut Vec<u8>, name: &str, words: Option<&String>) {
+            if let Some(words) = words {
+                text.extend_from_slice(name.as_bytes());
+                string(text, words);
+            }
+        }
+        let NewBooking {
+            id,
+            customer,
+            contact,
+            event,
+            schedule,
+            shop,
+            seats,
+            best_available,
+            areas,
+            slot,
+            tickets,
+            r#box,
+            quantity,
+            hold_ttl_seconds,
+            confirm,
+            metadata,
+        } = self;
+        text.push(b'{');
+        if let Some(id) = id {
+            field(text, "\"id\":", Some(id));
+            text.push(b',');
+        }
+        words(text, "\"customer\":", Some(customer));
+        field(text, ",\"contact\":", contact.as_ref());
+        words(text, ",\"event\":", event.as_ref());
+        words(text, ",\"schedule\":", schedule.as_ref());
+        words(text, ",\"shop\":", shop.as_ref());
+        field(text, ",\"seats\":", seats.as_ref());
+        match best_available {
+            Some(Best { quantity, section: None, adjacent: Adjacent::Preferred }) => {
+                field(text, ",\"best_available\":{\"quantity\":", Some(quantity));
+                text.extend_from_slice(b",\"adjacent\":\"preferred\"}");
+            }
+            _ => field(text, ",\"best_available\":", best_available.as_ref()),
+        }
+        field(text, ",\"areas\":", areas.as_ref());
+        words(text, ",\"slot\":", slot.as_ref());
+        field(text, ",\"tickets\":", tickets.as_ref());
+        words(text, ",\"box\":", r#box.as_ref());
+        field(text, ",\"quantity\":", quantity.as_ref().filter(|&&quantity| quantity != 1));
+        field(text, ",\"hold_ttl_seconds\":", hold_ttl_seconds.as_ref());
+        field(text, ",\"confirm\":", confirm.as_ref().filter(|&&confirm| confirm));
+        field(text, ",\"metadata\":", metadata.as_ref());
+        text.push(b'}');
+    }
 }
 
 /// Seats of one subsection, by name.
@@ -315,7 +370,7 @@ pub(crate) async fn prepare(
     request: Box<NewBooking>,
 ) -> Result<Prepared, Problem> {
     let inventory = request.inventory(app, &caller).await?;
-    let mut book = request.command(app, &caller, inventory).await?;
+    let mut book = request.command(app, &caller, inventory, app.engine.now()).await?;
     if app.commands_are_routed
         && let Some(named) = id_under_key(app, &caller, &key, inventory, &request)
     {
@@ -501,12 +556,13 @@ impl NewBooking {
         find_inventory(&app.engine, &caller.tenant, kind, id).await
     }
 
-    /// The command that makes it.
+    /// The command that makes it, asked for now.
     pub(crate) async fn command(
         &self,
         app: &App,
         caller: &Caller,
         inventory: InventoryNumber,
+        now: Timestamp,
     ) -> Result<Book, Problem> {
         let confirm = self.confirm.unwrap_or(false);
         if confirm && !caller.may_take_money() {
@@ -531,7 +587,7 @@ impl NewBooking {
             Arc::from(bytes)
         });
         Ok(Book {
-            id: chosen.unwrap_or_else(|| app.engine.new_booking_id(inventory)),
+            id: chosen.unwrap_or_else(|| booking_id(inventory, now, rand::random())),
             customer: self.customer.as_str().into(),
             contact,
             want,
@@ -639,4 +695,49 @@ pub(crate) fn parse_seats(names: &[String], pointer: &str) -> Result<Vec<SeatNam
 
 pub(crate) fn parse_slot(text: &str, pointer: &str) -> Result<boxoffice_core::time::SlotId, Problem> {
     text.parse().map_err(|()| Problem::invalid(pointer, "must be a slot like 2026-12-01T09:00"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::parse;
+
+    fn understood(body: &str) -> String {
+        let mut text = Vec::new();
+        parse::<NewBooking>(body.as_bytes()).unwrap().write(&mut text);
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn a_booking_is_understood_in_the_bytes_that_keys_remember() {
+        for (sent, kept) in [
+            (
+                r#"{ "best_available": {"quantity": 1}, "event": "gala", "customer": "ann" }"#,
+                r#"{"customer":"ann","event":"gala","best_available":{"quantity":1,"adjacent":"preferred"}}"#,
+            ),
+            (
+                r#"{"customer":"a\"\\\n\u00e9","event":"gala","best_available":{"adjacent":"required","quantity":2,"section":"A"}}"#,
+                r#"{"customer":"a\"\\\né","event":"gala","best_available":{"quantity":2,"section":"A","adjacent":"required"}}"#,
+            ),
+            (
+                r#"{"id":"019ADA5E-0B5C-7C3A-9A42-6F1E2D3C4B5A","customer":"ann","contact":{"email":"a@example.com"},"event":"gala",
+                    "seats":[{"section":"A-1","ids":["1-1","1-2"]}],"areas":[{"name":"standing","quantity":2}],"confirm":true}"#,
+                r#"{"id":"019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b5a","customer":"ann","contact":{"email":"a@example.com","phone":null},"event":"gala","seats":[{"section":"A-1","ids":["1-1","1-2"]}],"areas":[{"name":"standing","quantity":2}],"confirm":true}"#,
+            ),
+            (
+                r#"{"customer":"ann","schedule":"museum","slot":"2027-12-01T18:00","tickets":["T-1"],"hold_ttl_seconds":60,"confirm":false}"#,
+                r#"{"customer":"ann","schedule":"museum","slot":"2027-12-01T18:00","tickets":["T-1"],"hold_ttl_seconds":60}"#,
+            ),
+            (
+                r#"{"customer":"ann","schedule":"museum","slot":"2027-12-01T18:00","quantity":3,"metadata":{"b":1,"a":[null]}}"#,
+                r#"{"customer":"ann","schedule":"museum","slot":"2027-12-01T18:00","quantity":3,"metadata":{"a":[null],"b":1}}"#,
+            ),
+            (
+                r#"{"customer":"ann","shop":"bakery","box":"evening","quantity":1,"event":null}"#,
+                r#"{"customer":"ann","shop":"bakery","box":"evening"}"#,
+            ),
+        ] {
+            assert_eq!(understood(sent), kept);
+        }
+    }
 }
