@@ -11,9 +11,7 @@ use serde::de::{self, Deserialize, DeserializeOwned, Deserializer};
 use serde_json::{Map, Value};
 
 use crate::by_name::ByName;
-use crate::limits::{
-    BODY_BYTES_MAX, BODY_READ_TIMEOUT, DISCARDED_BYTES_MAX, LARGE_BODY_BYTES_MAX,
-};
+use crate::limits::{BODY_BYTES_MAX, BODY_READ_TIMEOUT, DISCARDED_BYTES_MAX, LARGE_BODY_BYTES_MAX};
 use crate::problem::Problem;
 
 /// A body that was read and understood.

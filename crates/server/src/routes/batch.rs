@@ -473,7 +473,7 @@ struct Answered<'a> {
     booked: Option<(InventoryKind, String, InventoryNumber)>,
 }
 
-/// An answer in pieces of a size that is used again and again: one of megabytes would be fresh memory every time.
+/// An answer in pieces of a size that is used again and again: one of megabytes would be fresh memory every time. Each piece is one write.
 #[derive(Default)]
 struct Pieces {
     full: Vec<Bytes>,
