@@ -29,10 +29,14 @@ impl<T> ByName<T> {
     }
 }
 
+/// What is told of what is nested too deep.
+pub(crate) const TOO_DEEP: &str = "must not be nested deeper than 32";
+const _: () = assert!(NESTING_MAX == 32, "as it is told");
+
 /// What is inside an array or object that is itself inside of so many.
 fn inside<T, E: Error>(inner: T, depth: usize) -> Result<ByName<T>, E> {
     if depth == NESTING_MAX {
-        return Err(E::custom(format_args!("must not be nested deeper than {NESTING_MAX}")));
+        return Err(E::custom(TOO_DEEP));
     }
     Ok(ByName { inner, depth: depth + 1 })
 }

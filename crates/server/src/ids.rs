@@ -46,7 +46,7 @@ pub(crate) fn inventory_not_found(kind: InventoryKind, id: &str) -> Problem {
 /// Lower case, no lookalikes, so that it can be read out.
 const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 
-/// Random or derived bytes as so many readable characters, five bits each, after a few that say what it is.
+/// Random or derived bytes as so many readable characters, at most 32, five bits each, after a few that say what it is.
 pub(crate) fn readable(beginning: &str, bytes: &[u8; 32], characters: usize) -> String {
     let mut text = String::with_capacity(beginning.len() + characters);
     text.push_str(beginning);

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use serde::de::{self, Deserialize, DeserializeOwned, Deserializer};
 use serde_json::{Map, Value};
 
-use crate::by_name::ByName;
+use crate::by_name::{ByName, TOO_DEEP};
 use crate::limits::{BODY_BYTES_MAX, BODY_READ_TIMEOUT, DISCARDED_BYTES_MAX, LARGE_BODY_BYTES_MAX};
 use crate::problem::Problem;
 
@@ -149,8 +149,12 @@ pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Proble
             let mut deserializer = serde_json::Deserializer::from_slice(bytes);
             match serde_path_to_error::deserialize::<_, T>(ByName::new(&mut deserializer)) {
                 Err(error) => {
-                    let pointer = pointer_of(error.path());
-                    Problem::invalid(&pointer, without_position(&error.inner().to_string()))
+                    let message = error.inner().to_string();
+                    match without_position(&message) {
+                        // The way there is as long as it may not be.
+                        TOO_DEEP => Problem::invalid("", TOO_DEEP),
+                        message => Problem::invalid(&pointer_of(error.path()), message),
+                    }
                 }
                 Ok(_) => malformed(&error),
             }
@@ -346,11 +350,15 @@ mod tests {
             )
         };
         assert!(parse::<Sample>(nested(31).as_bytes()).is_ok());
-        let problem = parse::<Sample>(nested(32).as_bytes()).unwrap_err();
-        assert_eq!(problem.code, "INVALID_REQUEST");
-        assert_eq!(problem.more["errors"][0]["message"], "must not be nested deeper than 32");
-        let lists = format!(r#"{{"name":"a","metadata":{{"a":{}{}}}}}"#, "[".repeat(31), "]".repeat(31));
-        assert_eq!(parse::<Sample>(lists.as_bytes()).unwrap_err().code, "INVALID_REQUEST");
+        let lists = |depth: usize| {
+            format!(r#"{{"name":"a","metadata":{{"a":{}{}}}}}"#, "[".repeat(depth), "]".repeat(depth))
+        };
+        assert!(parse::<Sample>(lists(30).as_bytes()).is_ok());
+        let endless = format!(r#"{{"name":"a","metadata":{{"a":{}"#, "[".repeat(60_000));
+        for deep in [nested(32), lists(31), endless] {
+            let problem = parse::<Sample>(deep.as_bytes()).unwrap_err();
+            assert_eq!((problem.code, &*problem.detail), ("INVALID_REQUEST", TOO_DEEP));
+        }
     }
 
     #[test]

@@ -139,6 +139,7 @@ impl<'de> de::Visitor<'de> for CommandVisitor {
             name = map.next_key()?;
         }
         let Some(Value::String(op)) = fields.remove("op") else { return Err(de::Error::missing_field("op")) };
+        // How deep they are was counted when they were gathered.
         of_op(&op, ByName::new(de::value::MapDeserializer::new(fields.into_iter())))
             .map_err(de::Error::custom::<serde_json::Error>)
     }
@@ -301,14 +302,13 @@ pub(crate) async fn batch(
         app: &app,
         caller: &caller,
         request_id: &request_id,
-        asked_at: app.engine.now(),
         batch: header_key.0.as_ref().map(|_| fingerprint_of(&caller, &commands)),
         made: HashMap::new(),
         decided: false,
         another: false,
         replayed: false,
         fresh: false,
-        text: Pieces::default(),
+        text: Pieces::for_results(commands.len()),
         booked: None,
     };
     answered.text.open().extend_from_slice(RESULTS);
@@ -446,6 +446,9 @@ async fn make_contact_keys(app: &App, caller: &Caller, commands: &[BatchCommand]
     .await;
 }
 
+/// So many share a reading of the clock for their ids. Not all: ids of one millisecond are told apart by chance alone.
+const COMMANDS_OF_ONE_MOMENT: usize = 256;
+
 /// How an answer begins.
 const RESULTS: &[u8] = b"{\"results\":[";
 
@@ -454,8 +457,6 @@ struct Answered<'a> {
     app: &'a App,
     caller: &'a Caller,
     request_id: &'a str,
-    /// One reading of the clock is enough for the ids of all.
-    asked_at: Timestamp,
     /// The fingerprint of the whole, if the header has a key: each command that is remembered under that key is remembered with it.
     batch: Option<u64>,
     /// Bookings that this batch made under ids of the caller's own.
@@ -473,23 +474,29 @@ struct Answered<'a> {
     booked: Option<(InventoryKind, String, InventoryNumber)>,
 }
 
-/// An answer in pieces of a size that is used again and again: one of megabytes would be fresh memory every time. Each piece is one write.
-#[derive(Default)]
+/// An answer in pieces of a size that is used again and again: one of megabytes would be fresh memory every time. The larger they are, the
+/// fewer writes.
 struct Pieces {
     full: Vec<Bytes>,
     open: Vec<u8>,
 }
 
 const PIECE_BYTES: usize = 256 * 1024;
+/// A piece, and the result that it ends with.
+const PIECE_ROOM_BYTES: usize = PIECE_BYTES + PIECE_BYTES / 8;
+/// Enough for most.
+const RESULT_BYTES: usize = 1024;
 
 impl Pieces {
+    fn for_results(results: usize) -> Pieces {
+        Pieces { full: Vec::new(), open: Vec::with_capacity((results * RESULT_BYTES).min(PIECE_ROOM_BYTES)) }
+    }
+
     /// Where to go on writing.
     fn open(&mut self) -> &mut Vec<u8> {
         if self.open.len() >= PIECE_BYTES {
-            self.full.push(std::mem::take(&mut self.open).into());
-        }
-        if self.open.capacity() == 0 {
-            self.open.reserve_exact(PIECE_BYTES + PIECE_BYTES / 8);
+            let next = Vec::with_capacity(PIECE_ROOM_BYTES);
+            self.full.push(std::mem::replace(&mut self.open, next).into());
         }
         &mut self.open
     }
@@ -508,9 +515,13 @@ impl Answered<'_> {
         // Problems are large and few: thousands that were sent are not to take as much room.
         let mut sent: Vec<Result<Sent, Box<Problem>>> = Vec::with_capacity(part.len());
         let mut submitted = Vec::with_capacity(part.len());
+        let mut asked_at = self.app.engine.now();
         for (index, command) in (first..).zip(part) {
+            if index % COMMANDS_OF_ONE_MOMENT == 0 {
+                asked_at = self.app.engine.now();
+            }
             let prepared = match command.key(index, header_key) {
-                Ok(key) => self.prepare(command, key).await,
+                Ok(key) => self.prepare(command, key, asked_at).await,
                 Err(problem) => Err(problem),
             };
             sent.push(match prepared {
@@ -529,13 +540,8 @@ impl Answered<'_> {
             let mut result = match one {
                 Ok(sent) => {
                     let answer = answers.next().expect("one for each");
-                    // Only refusals are told under the id of their key.
-                    let key = match &answer {
-                        Ok(Answer { outcome: Outcome::Refused(_), .. }) => command.key(index, header_key),
-                        _ => Ok(IdempotencyKey::default()),
-                    };
-                    let key = key.expect("it was sent with its key");
-                    let result = self.understand(&sent, &key, answer, seen.take()).await;
+                    let key = || command.key(index, header_key).expect("it was sent with its key");
+                    let result = self.understand(&sent, key, answer, &mut seen).await;
                     if let Some(admitted) = sent.admitted {
                         settle_hold(self.app, self.caller, admitted, result.as_ref().ok());
                         if sent.is_named && result.is_ok() {
@@ -571,7 +577,9 @@ impl Answered<'_> {
                 text.push(b',');
             }
             write_result(self.app, self.request_id, &result, text);
-            seen = sent_to.zip(result.ok().map(|(_, granted)| granted.stock));
+            if let (Some(inventory), Ok((_, granted))) = (sent_to, result) {
+                seen = Some((inventory, granted.stock));
+            }
         }
     }
 }
@@ -597,6 +605,7 @@ impl Answered<'_> {
         &mut self,
         command: &BatchCommand,
         key: IdempotencyKey,
+        asked_at: Timestamp,
     ) -> Result<(Sent, Command), Problem> {
         let (app, caller) = (self.app, self.caller);
         let batch = self.batch.filter(|_| command.key.is_none());
@@ -607,7 +616,7 @@ impl Answered<'_> {
         let (id, verb, action) = match &command.op {
             Op::Book(request) => {
                 let inventory = self.inventory(request).await?;
-                let book = request.command(app, caller, inventory, self.asked_at).await?;
+                let book = request.command(app, caller, inventory, asked_at).await?;
                 admit_hold(app, caller, inventory, &book, &key).await?;
                 let admitted = Some(book.id);
                 let named = batch.map(|_| in_batch(OPERATION.to_owned()));
@@ -663,21 +672,29 @@ impl Answered<'_> {
         Ok(inventory)
     }
 
-    /// Turns an answer into what is said. `seen` is the stock of the answer before, as of after the whole part: it is handed on, as all
-    /// who answer share one count of who has it.
+    /// Turns an answer into what is said. `seen` is the stock of the answer before, as of after the whole part: who is granted something
+    /// takes it along and hands it back, as all who answer share one count of who has it.
     async fn understand(
         &self,
         sent: &Sent,
-        key: &IdempotencyKey,
+        key: impl Fn() -> IdempotencyKey,
         answer: Result<Answer, SubmitError>,
-        seen: Option<(InventoryNumber, Arc<StockView>)>,
+        seen: &mut Option<(InventoryNumber, Arc<StockView>)>,
     ) -> Result<Granted, Problem> {
         let answer = answer?;
-        let stock = match seen {
+        let stock = match seen.take() {
             Some((inventory, stock)) if inventory == sent.inventory => stock,
             _ => stock_after(&self.app.engine, sent.inventory).await?,
         };
-        let asked = Asked { app: self.app, caller: self.caller, key, operation: "", request: &() };
+        // Only a refusal is told under the id of its key.
+        let key = match answer.outcome {
+            Outcome::Granted(_) => IdempotencyKey::default(),
+            Outcome::Refused(_) => {
+                *seen = Some((sent.inventory, Arc::clone(&stock)));
+                key()
+            }
+        };
+        let asked = Asked { app: self.app, caller: self.caller, key: &key, operation: "", request: &() };
         asked.understand(stock, answer).await
     }
 }
@@ -707,4 +724,21 @@ fn write_result(app: &App, request_id: &str, result: &Result<(bool, Granted), Pr
         }
     }
     text.push(b'}');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_booking_and_its_key_are_understood_in_the_bytes_that_keys_remember() {
+        let booking: NewBooking = parse(br#"{"event":"gala","customer":"ann","quantity":2}"#).unwrap();
+        let understood = |key: Option<&str>| {
+            let mut text = Vec::new();
+            Keyed(&key.map(str::to_owned), &booking).write(&mut text);
+            String::from_utf8(text).unwrap()
+        };
+        assert_eq!(understood(None), r#"[null,{"customer":"ann","event":"gala","quantity":2}]"#);
+        assert_eq!(understood(Some("k\"")), r#"["k\"",{"customer":"ann","event":"gala","quantity":2}]"#);
+    }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::client::Reply;
-use crate::venue::{Venue, best, counts, seats, with};
+use crate::venue::{Venue, best, boxes, counts, seats, with};
 
 fn batch(hall: &Venue, commands: &[Value]) -> Reply {
     hall.server.post("/v1/batch", &json!({ "commands": commands }))
@@ -67,6 +67,47 @@ fn commands_are_answered_in_order_each_for_itself_and_share_sequences() {
         assert!(!problem[field].is_null(), "{field} in {problem}");
     }
     assert_eq!(counts(&hall.show()["stats"]), [5, 0, 0, 0]);
+}
+
+#[test]
+fn a_batch_may_be_for_several_inventories() {
+    let (hall, bakery) = (Venue::hall(1, 3), Venue::bakery(&json!({})));
+    bakery.add_box(&json!({}));
+    let (of_hall, of_bakery) = (book(&hall, &seats(&["1-2"])), book(&bakery, &boxes(1)));
+    let commands = [&of_hall, &of_bakery, &of_hall, &of_hall, &of_bakery, &json!(7), &of_bakery];
+    let results = results(&hall, &commands.map(Value::clone));
+    let told = results.iter().map(|(status, body)| (*status, body["event"].as_str(), body["shop"].as_str()));
+    let (sold, boxed) = ((201, Some(hall.id.as_str()), None), (201, None, Some(bakery.id.as_str())));
+    let refused = |status| (status, None, None);
+    let expected = [sold, boxed, refused(409), refused(409), boxed, refused(400), boxed];
+    assert_eq!(told.collect::<Vec<_>>(), expected);
+    for refused in [2, 3] {
+        assert_eq!(results[refused].1["conflicts"][0]["section"], "A-1");
+    }
+}
+
+#[test]
+fn a_command_that_is_nested_too_deep_is_refused_alone() {
+    let hall = Venue::hall(1, 3);
+    let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+    let wanted = hall.wanted(&best(1)).to_string();
+    let with_metadata = |depth: usize| {
+        format!(r#"{{"metadata":{{"a":{}}},{},"op":"book"}}"#, nested(depth), &wanted[1..wanted.len() - 1])
+    };
+    let commands = [nested(60_000), with_metadata(60_000), with_metadata(31), with_metadata(30)].join(",");
+    let body = format!(r#"{{"commands":[{commands}]}}"#);
+    let call = hall.server.call("POST", "/v1/batch").raw("application/json", body.as_bytes());
+    let answer = call.send().expect(200);
+    let told = answer["results"].as_array().expect("results").iter();
+    let told = told.map(|result| (result["status"].as_u64(), result["body"]["detail"].as_str()));
+    let too_deep = (Some(400), Some("must not be nested deeper than 32"));
+    let expected = [
+        (Some(400), Some("invalid type: sequence, expected an object with op")),
+        too_deep,
+        too_deep,
+        (Some(201), None),
+    ];
+    assert_eq!(told.collect::<Vec<_>>(), expected);
 }
 
 #[test]

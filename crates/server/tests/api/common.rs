@@ -177,12 +177,16 @@ fn nesting_has_a_bound() {
     };
     nested(31).expect(201);
     nested(32).expect_problem(400, "INVALID_REQUEST");
-    let deep = vec![b'['; 60_000];
-    hall.server
-        .call("POST", "/v1/bookings")
-        .raw("application/json", &deep)
-        .send()
-        .expect_problem(400, "INVALID_REQUEST");
+    let endless = "[".repeat(60_000);
+    for body in [endless.clone(), format!(r#"{{"metadata":{{"a":{endless}"#)] {
+        let call = hall.server.call("POST", "/v1/bookings").raw("application/json", body.as_bytes());
+        call.send().expect_problem(400, "INVALID_REQUEST");
+    }
+    for command in [&endless, &format!(r#"{{"metadata":{{"a":{endless}"#)] {
+        let body = format!(r#"{{"commands":[{command}"#);
+        let call = hall.server.call("POST", "/v1/batch").raw("application/json", body.as_bytes());
+        call.send().expect_problem(400, "MALFORMED_JSON");
+    }
 }
 
 #[test]

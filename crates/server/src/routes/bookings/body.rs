@@ -126,26 +126,26 @@ impl Seats<'_> {
     }
 }
 
-/// Appends a value as JSON.
+/// Appends a value as JSON. Fingerprints that are remembered are made of it, too: it must stay as it is.
 pub(crate) fn value<T: Serialize + ?Sized>(text: &mut Vec<u8>, value: &T) {
-    serde_json::to_writer(text, value).expect("answers are plain data");
+    serde_json::to_writer(text, value).expect("it is plain data");
 }
 
-/// Appends a text as JSON. Most have nothing to escape, and are copied as they are.
-pub(crate) fn string(text: &mut Vec<u8>, string: &str) {
+/// As [`value`], of words: most have nothing to escape, and are copied as they are.
+pub(crate) fn string(text: &mut Vec<u8>, words: &str) {
     let odd = |byte: u8| (byte < b' ') | (byte == b'"') | (byte == b'\\');
     // Without stopping at the first odd one: so that several are looked at together.
-    if string.bytes().fold(false, |found, byte| found | odd(byte)) {
-        return value(text, string);
+    if words.bytes().fold(false, |found, byte| found | odd(byte)) {
+        return value(text, words);
     }
-    text.reserve(string.len() + 2);
+    text.reserve(words.len() + 2);
     text.push(b'"');
-    text.extend_from_slice(string.as_bytes());
+    text.extend_from_slice(words.as_bytes());
     text.push(b'"');
 }
 
-fn string_or_null(text: &mut Vec<u8>, string_or_null: Option<&str>) {
-    match string_or_null {
+fn string_or_null(text: &mut Vec<u8>, words: Option<&str>) {
+    match words {
         Some(words) => string(text, words),
         None => text.extend_from_slice(b"null"),
     }

@@ -81,16 +81,16 @@ pub(crate) struct NewBooking {
 /// customer, an event and a few seats.
 impl Understood for NewBooking {
     fn write(&self, text: &mut Vec<u8>) {
-        fn field<T: Serialize>(text: &mut Vec<u8>, name: &str, field: Option<&T>) {
-            if let Some(field) = field {
+        fn field<T: Serialize>(text: &mut Vec<u8>, name: &str, contents: Option<&T>) {
+            if let Some(contents) = contents {
                 text.extend_from_slice(name.as_bytes());
-                value(text, field);
+                value(text, contents);
             }
         }
-        fn words(text: &mut Vec<u8>, name: &str, words: Option<&String>) {
-            if let Some(words) = words {
+        fn words(text: &mut Vec<u8>, name: &str, contents: Option<&String>) {
+            if let Some(contents) = contents {
                 text.extend_from_slice(name.as_bytes());
-                string(text, words);
+                string(text, contents);
             }
         }
         let NewBooking {
@@ -556,13 +556,13 @@ impl NewBooking {
         find_inventory(&app.engine, &caller.tenant, kind, id).await
     }
 
-    /// The command that makes it, asked for now.
+    /// The command that makes it. The id of one who chose none says when it was asked for.
     pub(crate) async fn command(
         &self,
         app: &App,
         caller: &Caller,
         inventory: InventoryNumber,
-        now: Timestamp,
+        asked_at: Timestamp,
     ) -> Result<Book, Problem> {
         let confirm = self.confirm.unwrap_or(false);
         if confirm && !caller.may_take_money() {
@@ -587,7 +587,7 @@ impl NewBooking {
             Arc::from(bytes)
         });
         Ok(Book {
-            id: chosen.unwrap_or_else(|| booking_id(inventory, now, rand::random())),
+            id: chosen.unwrap_or_else(|| booking_id(inventory, asked_at, rand::random())),
             customer: self.customer.as_str().into(),
             contact,
             want,
@@ -731,6 +731,18 @@ mod tests {
             (
                 r#"{"customer":"ann","schedule":"museum","slot":"2027-12-01T18:00","quantity":3,"metadata":{"b":1,"a":[null]}}"#,
                 r#"{"customer":"ann","schedule":"museum","slot":"2027-12-01T18:00","quantity":3,"metadata":{"a":[null],"b":1}}"#,
+            ),
+            (
+                r#"{"customer":"ann","event":"gala","best_available":{"quantity":2,"section":"A"}}"#,
+                r#"{"customer":"ann","event":"gala","best_available":{"quantity":2,"section":"A","adjacent":"preferred"}}"#,
+            ),
+            (
+                r#"{"customer":"\u007f\u001f\b/","event":"gala","best_available":{"quantity":2,"adjacent":"required"},"areas":[]}"#,
+                "{\"customer\":\"\u{7f}\\u001f\\b/\",\"event\":\"gala\",\"best_available\":{\"quantity\":2,\"adjacent\":\"required\"},\"areas\":[]}",
+            ),
+            (
+                r#"{"customer":"ann","contact":{"phone":"+1"},"event":"gala","seats":[],"metadata":{"n":-1.50,"t":"\t","o":{"y":{},"x":1e3}}}"#,
+                r#"{"customer":"ann","contact":{"email":null,"phone":"+1"},"event":"gala","seats":[],"metadata":{"n":-1.5,"o":{"x":1000.0,"y":{}},"t":"\t"}}"#,
             ),
             (
                 r#"{"customer":"ann","shop":"bakery","box":"evening","quantity":1,"event":null}"#,
