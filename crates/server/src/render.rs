@@ -63,16 +63,16 @@ pub(crate) fn snapshot(stock: &StockView, now: Timestamp) -> Vec<u8> {
     }
 }
 
-/// What lies between two views, one batch apart.
-pub(crate) fn change(before: &StockView, after: &StockView, now: Timestamp) -> Vec<u8> {
+/// Appends what lies between two views, one batch apart.
+pub(crate) fn change(text: &mut Vec<u8>, before: &StockView, after: &StockView, now: Timestamp) {
     let sequence = after.sequence;
     match (&before.kind, &after.kind) {
-        (KindView::Event(old), KindView::Event(new)) => event_change(old, new, sequence),
+        (KindView::Event(old), KindView::Event(new)) => write_event_change(text, old, new, sequence),
         (KindView::Schedule(old), KindView::Schedule(new)) => {
-            to_json(&slots_between(old, new, sequence, now))
+            value(text, &slots_between(old, new, sequence, now));
         }
         (KindView::Shop(old), KindView::Shop(new)) => {
-            to_json(&BoxesNow { sequence, boxes: boxes_between(old, new, now) })
+            value(text, &BoxesNow { sequence, boxes: boxes_between(old, new, now) });
         }
         (KindView::Event(_) | KindView::Schedule(_) | KindView::Shop(_), _) => {
             unreachable!("an inventory never changes its kind")
@@ -90,17 +90,16 @@ fn areas(event: &EventView, wanted: impl Fn(usize) -> bool) -> Vec<AreaNow<'_>> 
 }
 
 /// Written by hand: in a hall that sells fast, tens of thousands of seats change in a second.
-fn event_change(old: &EventView, new: &EventView, sequence: u64) -> Vec<u8> {
-    let mut text = b"{\"sequence\":".to_vec();
-    value(&mut text, &sequence);
+fn write_event_change(text: &mut Vec<u8>, old: &EventView, new: &EventView, sequence: u64) {
+    text.extend_from_slice(b"{\"sequence\":");
+    value(text, &sequence);
     text.extend_from_slice(b",\"seats\":[");
-    write_seats_between(&mut text, old, new);
+    write_seats_between(text, old, new);
     text.extend_from_slice(b"],\"areas\":");
-    value(&mut text, &areas(new, |index| old.areas[index].pool != new.areas[index].pool));
+    value(text, &areas(new, |index| old.areas[index].pool != new.areas[index].pool));
     text.extend_from_slice(b",\"stats\":");
-    value(&mut text, &StatsBody::of(new.totals));
+    value(text, &StatsBody::of(new.totals));
     text.push(b'}');
-    text
 }
 
 fn write_seats_between(text: &mut Vec<u8>, old: &EventView, new: &EventView) {

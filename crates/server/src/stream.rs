@@ -12,6 +12,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
+use boxoffice_core::time::Timestamp;
 use boxoffice_engine::load::LoadError;
 use boxoffice_engine::view::StockView;
 use boxoffice_engine::{InventoryNumber, SubscriptionError};
@@ -94,15 +95,20 @@ struct Gathering {
     first: u64,
     starts: Vec<usize>,
     text: Vec<u8>,
+    /// Of the frame before.
+    last_bytes: usize,
 }
 
 impl Gathering {
-    fn push(&mut self, sequence: u64, message: &[u8]) {
+    /// Has the message of a sequence written behind those before it.
+    fn push(&mut self, sequence: u64, write: impl FnOnce(&mut Vec<u8>)) {
         if self.starts.is_empty() {
             self.first = sequence;
+            // As much as the last time, in one piece: to grow to it step by step would take fresh memory at every step.
+            self.text.reserve(self.last_bytes + self.last_bytes / 4);
         }
         self.starts.push(self.text.len());
-        self.text.extend_from_slice(message);
+        write(&mut self.text);
     }
 
     /// Whether it has gathered for long enough, or is large enough.
@@ -111,7 +117,8 @@ impl Gathering {
     }
 
     fn take(&mut self) -> Option<Frame> {
-        let Gathering { first, starts, text } = std::mem::take(self);
+        let Gathering { first, starts, text, .. } = std::mem::take(self);
+        self.last_bytes = text.len();
         (!starts.is_empty()).then(|| Frame { first, starts, text: Text::new(text.into()) })
     }
 }
@@ -217,15 +224,24 @@ fn endless(messages: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'sta
 /// One message of a stream. The data is one line of JSON.
 pub(crate) fn message(event: &str, id: Option<u64>, data: &[u8]) -> Bytes {
     let mut text = Vec::with_capacity(data.len() + 48);
+    write_message(&mut text, event, id, |text| text.extend_from_slice(data));
+    text.into()
+}
+
+fn write_message(text: &mut Vec<u8>, event: &str, id: Option<u64>, write_data: impl FnOnce(&mut Vec<u8>)) {
     text.extend_from_slice(b"event: ");
     text.extend_from_slice(event.as_bytes());
     if let Some(id) = id {
         text.extend_from_slice(format!("\nid: {id}").as_bytes());
     }
     text.extend_from_slice(b"\ndata: ");
-    text.extend_from_slice(data);
+    write_data(text);
     text.extend_from_slice(b"\n\n");
-    text.into()
+}
+
+/// What lies between two views, one batch apart, as a message.
+fn write_change(text: &mut Vec<u8>, before: &StockView, after: &StockView, now: Timestamp) {
+    write_message(text, "change", Some(after.sequence), |text| render::change(text, before, after, now));
 }
 
 pub(crate) const HEARTBEAT_MESSAGE: Bytes = Bytes::from_static(b": still here\n\n");
@@ -299,8 +315,7 @@ impl Watcher {
         let mut messages = Vec::new();
         while before.sequence < reached {
             let after = missed.next().await.ok()?.stock.clone()?;
-            let change = render::change(&before, &after, engine.now());
-            messages.extend_from_slice(&message("change", Some(after.sequence), &change));
+            write_change(&mut messages, &before, &after, engine.now());
             before = after;
         }
         self.at = Some(before.sequence);
@@ -373,8 +388,8 @@ fn frame_of_journal(
     let Some(stocks) = app.engine.stocks(inventory, after, last)? else { return Ok(None) };
     let mut gathering = Gathering::default();
     for pair in stocks.windows(2) {
-        let change = render::change(&pair[0], &pair[1], app.engine.now());
-        gathering.push(pair[1].sequence, &message("change", Some(pair[1].sequence), &change));
+        let now = app.engine.now();
+        gathering.push(pair[1].sequence, |text| write_change(text, &pair[0], &pair[1], now));
         if gathering.text.len() > KEPT_BYTES_MAX {
             return Ok(None);
         }
@@ -439,9 +454,8 @@ async fn follow(
             Some(Ok(batch)) => {
                 match (&last, &batch.stock) {
                     (Some(before), Some(after)) if before.sequence + 1 == after.sequence => {
-                        let change = render::change(before, after, app.engine.now());
-                        let change = message("change", Some(batch.sequence), &change);
-                        gathering.push(batch.sequence, &change);
+                        let now = app.engine.now();
+                        gathering.push(batch.sequence, |text| write_change(text, before, after, now));
                     }
                     // Nothing to compare with: there is a gap, and watchers who find it take a snapshot.
                     _ => {
@@ -495,7 +509,7 @@ mod tests {
     fn frame(sequences: std::ops::RangeInclusive<u64>) -> Frame {
         let mut gathering = Gathering::default();
         for sequence in sequences {
-            gathering.push(sequence, format!("<{sequence}>").as_bytes());
+            gathering.push(sequence, |text| text.extend_from_slice(format!("<{sequence}>").as_bytes()));
         }
         gathering.take().expect("some messages")
     }
@@ -504,10 +518,10 @@ mod tests {
     fn a_frame_goes_out_when_it_is_time_or_when_it_is_large() {
         let mut gathering = Gathering::default();
         let second = Duration::from_secs(1);
-        gathering.push(5, &vec![b'x'; FRAME_BYTES_MAX - 1]);
+        gathering.push(5, |text| text.resize(FRAME_BYTES_MAX - 1, b'x'));
         assert!(!gathering.is_due(second / 2, second));
         assert!(gathering.is_due(second, second));
-        gathering.push(6, b"y");
+        gathering.push(6, |text| text.push(b'y'));
         assert!(gathering.is_due(Duration::ZERO, second));
     }
 
