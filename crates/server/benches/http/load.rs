@@ -155,6 +155,14 @@ impl Drop for Server {
     }
 }
 
+/// Seconds of processor time that the host has given to others so far, of all processors together.
+pub(crate) fn stolen_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/stat").expect("Linux");
+    let ticks =
+        stat.split_whitespace().nth(8).expect("user, nice, system, idle, iowait, irq, softirq, steal");
+    ticks.parse::<f64>().expect("a number") / 100.0
+}
+
 /// What the figures were measured on.
 pub(crate) fn print_machine() {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
