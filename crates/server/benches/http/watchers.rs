@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -16,7 +16,7 @@ use tokio::task::{JoinHandle, LocalSet};
 
 use crate::closed_loop::closed_loop_after;
 use crate::connections::{Scene, open_all, raise_open_files};
-use crate::load::{Connection, post, stolen_seconds};
+use crate::load::{Connection, Host, post};
 
 const WATCHERS: usize = 1_000;
 const READ_BYTES: usize = 256 * 1024;
@@ -36,8 +36,8 @@ const QUIET: Duration = Duration::from_millis(1_100);
 struct Hall {
     scene: Scene,
     per_second: Vec<f64>,
-    /// The same, by the seconds that the host let this machine have its processors.
-    per_second_had: Vec<f64>,
+    /// The same, if the host had let this machine have its processors all the time.
+    per_second_given: Vec<f64>,
     /// Microseconds of the server's processors for each booking.
     cpu_us: Vec<f64>,
 }
@@ -48,7 +48,7 @@ impl Hall {
         let mut connection = Connection::open(scene.server.address).await.expect("it listens");
         let body = r#"{"id":"hall","name":"Hall","currency":"TWD","sections":[{"name":"A","price":100,"subsections":[{"number":1,"rows":1000,"cols":1000}]}]}"#;
         assert_eq!(connection.send(&post("/v1/events", "", body)).await.expect("it answers").status, 201);
-        Hall { scene, per_second: Vec::new(), per_second_had: Vec::new(), cpu_us: Vec::new() }
+        Hall { scene, per_second: Vec::new(), per_second_given: Vec::new(), cpu_us: Vec::new() }
     }
 
     /// Books as fast as it goes, and waits until all is told.
@@ -65,15 +65,13 @@ impl Hall {
             }
         };
         let before = server.cpu_seconds();
-        let (began, stolen) = (Instant::now(), stolen_seconds());
+        let host = Host::watch();
         let measured = closed_loop_after(LEAD_IN, server.address, BOOKERS, LASTING, request, |answer| {
             answer.status == 201
         });
         let per_second = measured.await.per_second();
-        let processors = std::thread::available_parallelism().map_or(1, usize::from) as f64;
-        let stolen_share = (stolen_seconds() - stolen) / (processors * began.elapsed().as_secs_f64());
         self.per_second.push(per_second);
-        self.per_second_had.push(per_second / (1.0 - stolen_share));
+        self.per_second_given.push(per_second / host.share_given());
         tokio::time::sleep(QUIET).await;
         self.cpu_us.push((server.cpu_seconds() - before) * 1e6 / f64::from(booked.get()));
     }
@@ -82,7 +80,7 @@ impl Hall {
 /// Bookings as fast as they go, without watchers and with them in turn.
 pub(crate) async fn measure() {
     raise_open_files();
-    let (mut lost, mut lost_of_had, mut dearer) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut lost, mut lost_of_given, mut dearer) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let (mut alone, mut watched) = (Hall::open().await, Hall::open().await);
         let streams = watch(watched.scene.server.address).await;
@@ -117,12 +115,12 @@ pub(crate) async fn measure() {
         assert!(readers.iter().all(|reader| !reader.is_finished()), "a stream ended");
         let less = |first, second| percents(first, second).iter().map(|more| -more).collect::<Vec<f64>>();
         lost.push(less(&alone.per_second, &watched.per_second));
-        lost_of_had.push(less(&alone.per_second_had, &watched.per_second_had));
+        lost_of_given.push(less(&alone.per_second_given, &watched.per_second_given));
         dearer.push(percents(&alone.cpu_us, &watched.cpu_us));
         drop((local, unread));
     }
     print_spread("lost to watchers", " (at most 5 wanted)", &lost);
-    print_spread("the same, by the processor time that the host gave", "", &lost_of_had);
+    print_spread("the same, by the processor time that the host gave", "", &lost_of_given);
     print_spread("bookings took more of the server", "", &dearer);
 }
 
