@@ -1,7 +1,7 @@
 //! Moments, dates and slot ids. Time is always handed in: nothing here can ask what time it is.
 
 use jiff::civil;
-use jiff::tz::{TimeZone, TimeZoneDatabase};
+use jiff::tz::{AmbiguousOffset, TimeZone, TimeZoneDatabase};
 use serde::{Deserialize, Serialize};
 
 use crate::refusal::Refusal;
@@ -201,8 +201,8 @@ impl Zone {
         Date::from_civil(self.zone.to_datetime(moment_of(moment)).date())
     }
 
-    /// The moment of a local time. One that the clocks skip counts as the moment after the gap by as much as it
-    /// lies inside; one that happens twice is the first.
+    /// The moment of a local time. One that the clocks skip is the moment at which they do, so that what lies between two such times
+    /// takes no time; one that happens twice is the first.
     pub fn moment(&self, date: Date, minute: Minute) -> Timestamp {
         let (date, minute) = if minute.0 >= DAY_MINUTES {
             (date.plus_days(1), Minute(minute.0 - DAY_MINUTES))
@@ -216,7 +216,14 @@ impl Zone {
             0,
             0,
         );
-        let moment = self.zone.to_timestamp(local).expect("dates are bounded");
+        let found = self.zone.to_ambiguous_timestamp(local);
+        let is_skipped = matches!(found.offset(), AmbiguousOffset::Gap { .. });
+        let mut moment = found.compatible().expect("dates are bounded");
+        if is_skipped {
+            // Which is after the gap by as much as the time lies inside.
+            let just_after = moment.saturating_add(jiff::SignedDuration::from_millis(1)).expect("a moment");
+            moment = self.zone.preceding(just_after).next().expect("the clocks skipped").timestamp();
+        }
         Timestamp(moment.as_millisecond())
     }
 }
@@ -283,7 +290,15 @@ mod tests {
         let spring = Date::from_ymd(2026, 3, 29).unwrap();
         let hour = |hours: u16| berlin.moment(spring, Minute(hours * 60)).0 / 3_600_000;
         assert_eq!(hour(3) - hour(1), 1, "the night of the change is an hour short");
-        assert_eq!(hour(2), hour(3), "a skipped time lies after the gap by as much as it lies inside");
+        assert_eq!(hour(2), hour(3), "a skipped time is the end of the gap");
+        let minute = |minute: u16| berlin.moment(spring, Minute(minute)).0 / 60_000;
+        assert_eq!([121, 150, 179].map(minute), [minute(180); 3], "however deep it lies inside");
+        assert_eq!((minute(181) - minute(180), minute(180) - minute(119)), (1, 1));
+        // Where the day begins an hour late.
+        let cairo = Zone::named("Africa/Cairo", "/timezone").unwrap();
+        let friday = Date::from_ymd(2026, 4, 24).unwrap();
+        assert_eq!(cairo.moment(friday, Minute(30)), cairo.moment(friday, Minute(60)));
+        assert_eq!(cairo.date_at(cairo.moment(friday, Minute(30))), friday);
         assert_eq!(hour(24) - hour(0), 23);
         let autumn = Date::from_ymd(2026, 10, 25).unwrap();
         let first = berlin.moment(autumn, Minute(150));

@@ -86,6 +86,11 @@ pub(crate) mod tests {
         let night = "2027-03-28";
         berlin.row(add_slot(night, window("02:00", "03:00", 5, 0)), "INVALID_REQUEST /start");
         berlin.row(add_slot(night, window("02:30", "03:00", 5, 0)), "INVALID_REQUEST /start");
+        berlin.row(add_slot(night, window("02:10", "02:50", 5, 0)), "INVALID_REQUEST /start");
+        berlin.row(
+            add_slot(night, window("02:31", "03:15", 5, 0)),
+            "2027-03-28T02:31 until 03:15 open, 5 of 5 left",
+        );
         berlin.row(
             add_slot(night, window("01:59", "03:00", 5, 0)),
             "2027-03-28T01:59 until 03:00 open, 5 of 5 left",

@@ -142,6 +142,24 @@ pub(crate) mod tests {
         );
         berlin.row(crate::testing::book("b1", "ann").places("2027-03-28T02:00", 1), "SLOT_NOT_FOUND");
 
+        // Of windows that begin or end in that hour there is what the clocks do not skip.
+        let mut around = CreateSchedule { timezone: "Europe/Berlin".to_owned(), ..museum() };
+        around.pattern.windows = vec![
+            window("01:30", "02:30", 4, 0),
+            window("02:15", "02:45", 4, 0),
+            window("02:30", "03:15", 4, 0),
+            window("03:15", "03:45", 4, 0),
+        ];
+        around.pattern.days = 118;
+        let berlin = Scene::of(around);
+        let schedule = berlin.inventory.schedule().unwrap();
+        let of_the_night = schedule.slots.range(slot("2027-03-28T00:00")..slot("2027-03-29T00:00"));
+        let found: Vec<(String, i64)> = of_the_night
+            .map(|(id, slot)| (id.to_string(), (slot.ends_at.0 - slot.starts_at.0) / 60_000))
+            .collect();
+        let expected = [("2027-03-28T01:30", 30), ("2027-03-28T02:30", 15), ("2027-03-28T03:15", 30)];
+        assert_eq!(found, expected.map(|(id, minutes)| (id.to_owned(), minutes)));
+
         type Edit = (&'static str, fn(&mut CreateSchedule));
         let wrong: [Edit; 19] = [
             ("/id", |create| create.id = "-".to_owned()),
