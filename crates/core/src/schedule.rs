@@ -11,7 +11,7 @@ use crate::map::HashMap;
 use crate::money::Money;
 use crate::pool::Pool;
 use crate::refusal::{Refusal, SlotAlternative};
-use crate::rules::Terms;
+use crate::rules::{Terms, TicketRule};
 use crate::time::{Date, Minute, SlotId, Timestamp, Zone};
 
 /// What a schedule is made from: the journal's form of its creation.
@@ -248,10 +248,7 @@ impl Schedule {
 
     /// Refuses tickets that may not book: not registered as the rule demands, used, or in another live booking.
     pub(crate) fn check_tickets(&self, tickets: &[Arc<str>], now: Timestamp) -> Result<(), Refusal> {
-        let registered = match self.terms.rules.tickets {
-            crate::rules::TicketRule::Any => false,
-            crate::rules::TicketRule::Registered => true,
-        };
+        let registered = self.terms.rules.tickets == TicketRule::Registered;
         for ticket in tickets.iter().filter(|_| registered) {
             let refusal = match self.tickets.get(ticket) {
                 None => Refusal::TicketNotFound { ticket: Arc::clone(ticket) },

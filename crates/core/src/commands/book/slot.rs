@@ -11,6 +11,7 @@ use crate::ids::check_text;
 use crate::inventory::Inventory;
 use crate::limits::TICKET_CHARACTERS_MAX;
 use crate::refusal::Refusal;
+use crate::rules::TicketRule;
 use crate::schedule::{Schedule, Slot};
 use crate::time::{SlotId, Timestamp};
 
@@ -72,6 +73,9 @@ pub(super) fn find(
     let schedule = inventory.schedule()?;
     let rules = &schedule.terms.rules;
     check_units(rules, places.count())?;
+    if rules.tickets == TicketRule::Registered && places.tickets().is_empty() {
+        return Err(Refusal::invalid("/tickets", "must name registered tickets: only they may book here"));
+    }
     let quantity = u32::try_from(places.count()).expect("units per booking are bounded");
     let slot = schedule.slots.get(&id).ok_or(Refusal::SlotNotFound)?;
     schedule.terms.check_open()?;

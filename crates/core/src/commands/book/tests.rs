@@ -360,7 +360,7 @@ fn slots_table() -> Reached {
     scene
         .at(699)
         .row(book("b2", "ann").tickets(nine, "T1"), "on hold 2026-12-01T09:00 T1 for 100 until 1299");
-    scene.row(book("b3", "ann").places(nine, 2), "on hold 2026-12-01T09:00 x2 for 200 until 1299");
+    scene.row(book("b3", "ann").places(nine, 2), "INVALID_REQUEST /tickets");
     reached.refusals.extend(scene.reached.refusals);
 
     let window = rules(|rules| rules.max_units_per_booking = Some(2));

@@ -292,6 +292,9 @@ impl Model {
             Places::Tickets(tickets) => (tickets.len() as u64, &tickets[..]),
         };
         let quantity = self.check_size(asked)?;
+        if let (TicketRule::Registered, Places::Quantity(_)) = (self.rules().tickets, places) {
+            return super::invalid();
+        }
         let price = self.find_slot(id)?.price;
         self.check_open()?;
         self.check_sales(now)?;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::client::Reply;
-use crate::venue::{Venue, seconds_from_now, slot_at_ten, tickets, today_at, with, zone_at_noon};
+use crate::venue::{Venue, places, seconds_from_now, slot_at_ten, tickets, today_at, with, zone_at_noon};
 
 fn import(museum: &Venue, tickets: &Value) -> Reply {
     museum.server.call("PUT", &museum.at("/tickets")).json(&json!({ "tickets": tickets })).send()
@@ -29,6 +29,9 @@ fn registered_tickets_that_are_active_and_not_expired_may_book() {
         let refused = museum.book(&tickets(&slot, &["good", ticket]));
         assert_eq!((refused.told().as_str(), &refused.json()["ticket"]), (told, &json!(ticket)));
     }
+    let without = museum.book(&places(&slot, 1));
+    without.expect_problem(400, "INVALID_REQUEST");
+    assert_eq!(without.json()["errors"][0]["pointer"], "/tickets");
     let booking = museum.booked(&tickets(&slot, &["good", "later"]));
     assert_eq!((&booking["tickets"], &booking["quantity"]), (&json!(["good", "later"]), &json!(2)));
     assert_eq!((&booking["total_price"], &booking["slot"]), (&json!(200), &json!(slot)));
