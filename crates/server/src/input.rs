@@ -7,7 +7,7 @@ use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, StatusCode, header};
 use http_body_util::BodyExt;
 use parking_lot::Mutex;
-use serde::de::{self, Deserialize, DeserializeOwned, Deserializer};
+use serde::de::{self, Deserialize, DeserializeOwned, Deserializer, IgnoredAny};
 use serde_json::{Map, Value};
 
 use crate::by_name::{ByName, TOO_DEEP};
@@ -144,17 +144,21 @@ pub(crate) fn is_json(kind: &str) -> bool {
 pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Problem> {
     let bytes = if bytes.is_empty() { b"{}" } else { bytes };
     read_all(bytes).map_err(|error| match error.classify() {
+        // The way there is as long as it may not be, and nobody goes further.
+        serde_json::error::Category::Data if without_position(&error.to_string()) == TOO_DEEP => {
+            Problem::invalid("", TOO_DEEP)
+        }
         serde_json::error::Category::Data => {
+            // It was left where something in it was wrong. What is no JSON at all is told first.
+            if let Err(error) = serde_json::from_slice::<IgnoredAny>(bytes) {
+                return malformed(&error);
+            }
             // Parsed once more, for the place.
             let mut deserializer = serde_json::Deserializer::from_slice(bytes);
             match serde_path_to_error::deserialize::<_, T>(ByName::new(&mut deserializer)) {
                 Err(error) => {
                     let message = error.inner().to_string();
-                    match without_position(&message) {
-                        // The way there is as long as it may not be.
-                        TOO_DEEP => Problem::invalid("", TOO_DEEP),
-                        message => Problem::invalid(&pointer_of(error.path()), message),
-                    }
+                    Problem::invalid(&pointer_of(error.path()), without_position(&message))
                 }
                 Ok(_) => malformed(&error),
             }
@@ -326,6 +330,9 @@ mod tests {
             (r#"["a"]"#, "INVALID_REQUEST", ""),
             (r#"{"name":"a""#, "MALFORMED_JSON", ""),
             (r#"{"name":"a"} x"#, "MALFORMED_JSON", ""),
+            (r#"{"nam":"#, "MALFORMED_JSON", ""),
+            (r#"{"name":1,}"#, "MALFORMED_JSON", ""),
+            (r#"{"name":1} x"#, "MALFORMED_JSON", ""),
             ("{\"name\":\"\u{7f}\u{0}\"}", "MALFORMED_JSON", ""),
         ];
         for (body, code, pointer) in rows {
