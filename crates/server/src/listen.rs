@@ -26,6 +26,7 @@ use crate::guarded::{Guarded, Phase, Progress};
 use crate::limits::{
     ACCEPT_BACKLOG_CONNECTIONS, DRAIN_TIMEOUT, HEAD_BYTES_MAX, HEADERS_MAX, IDLE_TIMEOUT, UNSENT_BYTES_MAX,
 };
+use crate::outer::RequestId;
 use crate::router::router;
 
 /// One for each core. Where threads help each other out, as they do for everything else, they wake each other for a booking and
@@ -213,9 +214,13 @@ fn is_stream(head: &[u8]) -> bool {
 /// Says why before it hangs up.
 async fn turn_away(mut stream: TcpStream) {
     metrics::counter!("boxoffice_connections_refused_total").increment(1);
-    let body = r#"{"type":"/docs#OVERLOADED","title":"Overloaded","status":503,"code":"OVERLOADED","detail":"Too many connections are open.","request_id":""}"#;
+    // It was not read, so it has no id of its own.
+    let RequestId(id) = RequestId::of(None);
+    let body = format!(
+        r#"{{"type":"/docs#OVERLOADED","title":"Overloaded","status":503,"code":"OVERLOADED","detail":"Too many connections are open.","request_id":"{id}"}}"#
+    );
     let answer = format!(
-        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\nx-request-id: {id}\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
         body.len(),
     );
     let sent = tokio::time::timeout(Duration::from_secs(1), stream.write_all(answer.as_bytes())).await;

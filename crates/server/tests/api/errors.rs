@@ -299,6 +299,8 @@ fn every_code_comes_with_its_status() {
                 let reply = provoke();
                 let body = reply.expect_problem(*status, code);
                 assert_eq!(reply.header("retry-after").is_some(), matches!(status, 429 | 503), "{body}");
+                assert!(body["request_id"].as_str().is_some_and(|id| !id.is_empty()), "{body}");
+                assert!(reply.header("x-request-id").is_some_and(|id| !id.is_empty()), "{body}");
             });
         }
     });
