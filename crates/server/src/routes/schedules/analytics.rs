@@ -143,7 +143,7 @@ impl Analytics {
             booked_count: slot.pool.booked(),
             utilization_rate: utilization(&[slot]),
             fill_rate: if slot.pool.available() == 0 { 100.0 } else { 0.0 },
-            booking_velocity: rounded(f64::from(made.get(id).copied().unwrap_or(0)) / VELOCITY_HOURS as f64),
+            booking_velocity: f64::from(made.get(id).copied().unwrap_or(0)) / VELOCITY_HOURS as f64,
         };
         let mut start_times: Vec<StartUse> = start_times
             .into_iter()

@@ -26,10 +26,10 @@ fn rates_are_in_percent_with_start_times_highest_first() {
             "fill_rate": fill, "booking_velocity": velocity,
         })
     };
-    // Three bookings in 24 hours, the cancelled one included, are 0.13 an hour.
+    // Three bookings in 24 hours, the cancelled one included.
     let expected = json!([
-        slot("10:00", 200, 45, 22.5, 0.0, 0.13),
-        slot("14:00", 2, 2, 100.0, 100.0, 0.04),
+        slot("10:00", 200, 45, 22.5, 0.0, 0.125),
+        slot("14:00", 2, 2, 100.0, 100.0, 1.0 / 24.0),
         slot("18:00", 10, 0, 0.0, 0.0, 0.0),
     ]);
     assert_eq!(report["slots"], expected);
