@@ -150,7 +150,7 @@ fn write_booking(
     let Life { status, expires_at, confirmed_at, cancelled_at, redeemed_at } = Life::of(&booking.status);
     let status = serde_json::to_value(status)?;
     let moment = |at: Option<Timestamp>| at.map(|at| Moment(at).to_string()).unwrap_or_default();
-    table.write_record([
+    let fields = [
         uuid(booking.id).to_string(),
         of.tenant.to_owned(),
         of.kind.word().to_owned(),
@@ -171,8 +171,16 @@ fn write_booking(
         contact.email.unwrap_or_default(),
         contact.phone.unwrap_or_default(),
         booking.version.to_string(),
-    ])?;
-    Ok(())
+    ];
+    Ok(table.write_record(fields.map(as_text))?)
+}
+
+/// Spreadsheets run what begins like a formula, and customers choose their names: such a text gets an apostrophe before it, which they do not
+/// show. Numbers and telephone numbers stay as they are.
+fn as_text(field: String) -> String {
+    let begins_like_formula = field.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let is_number = field.bytes().all(|byte| matches!(byte, b'+' | b'-' | b'0'..=b'9' | b' ' | b'.'));
+    if begins_like_formula && !is_number { format!("'{field}") } else { field }
 }
 
 /// `A-1 4-12; A-1 4-13; standing x2`, `2026-12-01T09:00 x3` with the tickets, `evening x1`.

@@ -19,11 +19,13 @@ fn bookings_and_utilization_are_tables() {
         "contact": { "email": "ben@example.com" } });
     assert_eq!(server.post("/v1/bookings", &erased).0, 201);
     assert_eq!(server.ask("DELETE", "/v1/customers/ben/contact", None).0, 204);
+    let formula = json!({ "customer": "=cmd()", "event": "hall", "best_available": { "quantity": 1 } });
+    assert_eq!(server.post("/v1/bookings", &formula).0, 201);
     server.stop();
 
     let bookings = run(&["export", "--data", path(&data), "--what", "bookings"]).well();
     let lines: Vec<&str> = bookings.lines().collect();
-    assert_eq!(lines.len(), 3, "{bookings}");
+    assert_eq!(lines.len(), 4, "{bookings}");
     assert!(lines[0].starts_with("id,tenant,kind,inventory,customer,status,units,quantity,total,currency,"));
     let id = made["id"].as_str().unwrap();
     let ann =
@@ -35,13 +37,18 @@ fn bookings_and_utilization_are_tables() {
         "{}",
         lines[2]
     );
+    assert!(
+        lines[3].contains(",'=cmd(),on_hold,"),
+        "no spreadsheet runs what a customer made up: {}",
+        lines[3]
+    );
 
     assert_eq!(run(&["export", "--data", path(&data)]).well(), bookings, "if nothing is said");
 
     let file = home.path().join("utilization.csv");
     run(&["export", "--data", path(&data), "--what", "utilization", "--out", path(&file)]).well();
     let expected = "tenant,kind,inventory,part,capacity,held,sold,available,blocked,rate\n\
-                    default,event,hall,A-1,20,1,2,17,0,15.0\n";
+                    default,event,hall,A-1,20,2,2,16,0,20.0\n";
     assert_eq!(std::fs::read_to_string(&file).unwrap(), expected);
     let none = run(&["export", "--data", path(&data), "--what", "utilization", "--tenant", "other"]).well();
     assert_eq!(none.lines().count(), 1);
