@@ -18,7 +18,7 @@ pub(super) struct Failure {
 
 /// It failed, or a difference was found.
 const FAILED: u8 = 1;
-/// What was asked could not be begun or finished; for commands whose `FAILED` is a finding.
+/// What was asked makes no sense; or it could not be begun or finished, of commands whose `FAILED` is a finding.
 const COULD_NOT_RUN: u8 = 2;
 
 impl Failure {
@@ -26,7 +26,7 @@ impl Failure {
         Failure { message: message.into(), code: FAILED }
     }
 
-    /// The same, for a command that found nothing because it could not look.
+    /// The same, for a command line that makes no sense, and for a command that found nothing because it could not look.
     pub(super) fn could_not_run(self) -> Failure {
         Failure { code: COULD_NOT_RUN, ..self }
     }

@@ -15,7 +15,8 @@ pub(super) struct Options {
 
 pub(super) fn run(options: &Options) -> Result<(), Failure> {
     let Place::Database(url) = options.data.place()? else {
-        return Err(Failure::new("a directory needs no migration: say which database with --database-url"));
+        return Err(Failure::new("a directory needs no migration: say which database with --database-url")
+            .could_not_run());
     };
     let (_, found) = PostgresStore::migrate(&url)?;
     let known = PostgresStore::schema_version();

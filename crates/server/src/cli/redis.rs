@@ -31,9 +31,8 @@ impl Redis {
     pub(super) fn start(&self, started: &Started) -> Result<Option<Beside>, Failure> {
         let Some(instances) = self.instances()? else { return Ok(None) };
         let Some(database) = &started.database else {
-            return Err(Failure::new(
-                "Redis is for servers that share a database: give one with --database-url, or leave out --redis-urls",
-            ));
+            let why = "Redis is for servers that share a database: give one with --database-url, or leave out --redis-urls";
+            return Err(Failure::new(why).could_not_run());
         };
         tracing::info!("Redis is at {}", instances.first().place());
         let store = Arc::<PostgresStore>::clone(database);

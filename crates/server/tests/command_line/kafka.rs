@@ -169,5 +169,5 @@ fn kafka_is_for_servers_on_a_database() {
     let data = crate::process::path(home.path());
     let mut command = boxoffice(&["serve", "--data", data, "--listen", "127.0.0.1:0"]);
     command.env("KAFKA_BROKERS", "127.0.0.1:1").env("BOXOFFICE_LOG", "error");
-    said(command.output().unwrap()).badly(1, &["--database-url"]);
+    said(command.output().unwrap()).badly(2, &["--database-url"]);
 }

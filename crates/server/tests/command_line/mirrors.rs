@@ -74,9 +74,13 @@ fn what_makes_no_sense_is_refused() {
     let refused = |arguments: &[&str], words: &[&str]| run(arguments).badly(1, words);
     let home = tempfile::tempdir().unwrap();
     let data = home.path().to_str().unwrap();
-    refused(&["serve", "--data", data, "--redis-urls", "redis://127.0.0.1:1"], &["share a database"]);
-    refused(&["mirror", "check", "--data", data, "--redis-urls", "redis://127.0.0.1:1"], &["--database-url"]);
-    refused(&["mirror", "check", "--database-url", &url], &["--redis-urls"]);
+    let nonsense = |arguments: &[&str], words: &[&str]| run(arguments).badly(2, words);
+    nonsense(&["serve", "--data", data, "--redis-urls", "redis://127.0.0.1:1"], &["share a database"]);
+    nonsense(
+        &["mirror", "check", "--data", data, "--redis-urls", "redis://127.0.0.1:1"],
+        &["--database-url"],
+    );
+    nonsense(&["mirror", "check", "--database-url", &url], &["--redis-urls"]);
     let nowhere = ["mirror", "check", "--database-url", &url, "--redis-urls", "redis://127.0.0.1:1"];
     refused(&nowhere, &["boxoffice migrate"]);
     let two = "redis://a:1,redis://:secret@b:1";
