@@ -8,6 +8,7 @@
 
 mod closed_loop;
 mod connections;
+mod host;
 mod load;
 mod open_loop;
 mod waits;
@@ -18,7 +19,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use closed_loop::closed_loop;
-use load::{Answer, Connection, Host, Measured, Server, post, print_machine};
+use host::Host;
+use load::{Answer, Connection, Measured, Server, post, print_machine};
 
 const CONNECTIONS: usize = 256;
 const LASTING: Duration = Duration::from_secs(4);

@@ -16,7 +16,8 @@ use tokio::task::{JoinHandle, LocalSet};
 
 use crate::closed_loop::closed_loop_after;
 use crate::connections::{Scene, open_all, raise_open_files};
-use crate::load::{Connection, Host, post};
+use crate::host::Host;
+use crate::load::{Connection, post};
 
 const WATCHERS: usize = 1_000;
 const READ_BYTES: usize = 256 * 1024;
