@@ -27,7 +27,7 @@ pub enum Refusal {
     IdempotencyKeyReused,
     /// The inventory demands an idempotency key on bookings.
     IdempotencyKeyRequired,
-    /// A value that no state of the inventory could accept.
+    /// A value that cannot be accepted, whatever else is booked.
     InvalidRequest {
         /// JSON pointer to the value.
         pointer: String,

@@ -217,14 +217,15 @@ impl Zone {
             0,
         );
         let found = self.zone.to_ambiguous_timestamp(local);
-        let is_skipped = matches!(found.offset(), AmbiguousOffset::Gap { .. });
-        let mut moment = found.compatible().expect("dates are bounded");
-        if is_skipped {
-            // Which is after the gap by as much as the time lies inside.
-            let just_after = moment.saturating_add(jiff::SignedDuration::from_millis(1)).expect("a moment");
-            moment = self.zone.preceding(just_after).next().expect("the clocks skipped").timestamp();
-        }
-        Timestamp(moment.as_millisecond())
+        let moment = match found.offset() {
+            AmbiguousOffset::Unambiguous { .. } | AmbiguousOffset::Fold { .. } => found.compatible(),
+            // By the clocks as they are afterwards, a time that was skipped lies before it was.
+            AmbiguousOffset::Gap { .. } => found.earlier().map(|before| {
+                let skipped = self.zone.following(before).next();
+                skipped.expect("the clocks skip something there").timestamp()
+            }),
+        };
+        Timestamp(moment.expect("dates are bounded").as_millisecond())
     }
 }
 
@@ -299,6 +300,15 @@ mod tests {
         let friday = Date::from_ymd(2026, 4, 24).unwrap();
         assert_eq!(cairo.moment(friday, Minute(30)), cairo.moment(friday, Minute(60)));
         assert_eq!(cairo.date_at(cairo.moment(friday, Minute(30))), friday);
+        // Where the clocks skip half an hour, two hours at once, and a whole day.
+        for (zone, (year, month, day), skipped, until) in [
+            ("Australia/Lord_Howe", (2026, 10, 4), Minute(135), Minute(150)),
+            ("America/Indiana/Winamac", (2007, 3, 11), Minute(190), Minute(240)),
+            ("Pacific/Apia", (2011, 12, 30), Minute(600), Minute(DAY_MINUTES)),
+        ] {
+            let (zone, date) = (Zone::named(zone, "").unwrap(), Date::from_ymd(year, month, day).unwrap());
+            assert_eq!(zone.moment(date, skipped), zone.moment(date, until), "{}", zone.name());
+        }
         assert_eq!(hour(24) - hour(0), 23);
         let autumn = Date::from_ymd(2026, 10, 25).unwrap();
         let first = berlin.moment(autumn, Minute(150));

@@ -144,13 +144,9 @@ pub(crate) fn is_json(kind: &str) -> bool {
 pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Problem> {
     let bytes = if bytes.is_empty() { b"{}" } else { bytes };
     read_all(bytes).map_err(|error| match error.classify() {
-        // The way there is as long as it may not be, and nobody goes further.
-        serde_json::error::Category::Data if without_position(&error.to_string()) == TOO_DEEP => {
-            Problem::invalid("", TOO_DEEP)
-        }
         serde_json::error::Category::Data => {
             // It was left where something in it was wrong. What is no JSON at all is told first.
-            if let Err(error) = serde_json::from_slice::<IgnoredAny>(bytes) {
+            if let Err(error) = check_json(bytes) {
                 return malformed(&error);
             }
             // Parsed once more, for the place.
@@ -158,7 +154,11 @@ pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Proble
             match serde_path_to_error::deserialize::<_, T>(ByName::new(&mut deserializer)) {
                 Err(error) => {
                     let message = error.inner().to_string();
-                    Problem::invalid(&pointer_of(error.path()), without_position(&message))
+                    match without_position(&message) {
+                        // The way there is as long as it may not be.
+                        TOO_DEEP => Problem::invalid("", TOO_DEEP),
+                        message => Problem::invalid(&pointer_of(error.path()), message),
+                    }
                 }
                 Ok(_) => malformed(&error),
             }
@@ -167,7 +167,14 @@ pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Proble
     })
 }
 
-fn read_all<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, serde_json::Error> {
+/// Whether it is JSON, whatever it says. Without a bound on how deep it is nested: nothing is made of it.
+fn check_json(bytes: &[u8]) -> Result<(), Box<dyn std::error::Error>> {
+    serde_json::from_str::<IgnoredAny>(std::str::from_utf8(bytes)?)?;
+    Ok(())
+}
+
+/// Parses a body; says less than [`parse`] of what is wrong with it, and takes no time to find out.
+pub(crate) fn read_all<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, serde_json::Error> {
     // Checked at once that it is text, and not again for each string in it. What is none is told by its place.
     match std::str::from_utf8(bytes) {
         Ok(text) => read_from(serde_json::Deserializer::from_str(text)),
@@ -185,7 +192,7 @@ where
     Ok(body)
 }
 
-fn malformed(error: &serde_json::Error) -> Problem {
+fn malformed(error: &impl std::fmt::Display) -> Problem {
     Problem::new(StatusCode::BAD_REQUEST, "MALFORMED_JSON", format!("The body is not JSON: {error}."))
 }
 
@@ -343,7 +350,9 @@ mod tests {
                 assert!(told.starts_with(pointer), "{body}: {told}");
             }
         }
-        assert_eq!(parse::<Sample>(b"{\"name\":\"\xff\"}").unwrap_err().code, "MALFORMED_JSON");
+        for no_text in [&b"{\"name\":\"\xff\"}"[..], b"{\"nam\":\"\xff\"}"] {
+            assert_eq!(parse::<Sample>(no_text).unwrap_err().code, "MALFORMED_JSON");
+        }
     }
 
     #[test]
@@ -362,10 +371,11 @@ mod tests {
         };
         assert!(parse::<Sample>(lists(30).as_bytes()).is_ok());
         let endless = format!(r#"{{"name":"a","metadata":{{"a":{}"#, "[".repeat(60_000));
-        for deep in [nested(32), lists(31), endless] {
+        for deep in [nested(32), lists(31), lists(30_000)] {
             let problem = parse::<Sample>(deep.as_bytes()).unwrap_err();
             assert_eq!((problem.code, &*problem.detail), ("INVALID_REQUEST", TOO_DEEP));
         }
+        assert_eq!(parse::<Sample>(endless.as_bytes()).unwrap_err().code, "MALFORMED_JSON");
     }
 
     #[test]

@@ -64,7 +64,7 @@ pub(crate) fn snapshot(stock: &StockView, now: Timestamp) -> Vec<u8> {
 }
 
 /// Appends what lies between two views, one batch apart.
-pub(crate) fn change(text: &mut Vec<u8>, before: &StockView, after: &StockView, now: Timestamp) {
+pub(crate) fn write_change(text: &mut Vec<u8>, before: &StockView, after: &StockView, now: Timestamp) {
     let sequence = after.sequence;
     match (&before.kind, &after.kind) {
         (KindView::Event(old), KindView::Event(new)) => write_event_change(text, old, new, sequence),

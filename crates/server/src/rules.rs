@@ -83,7 +83,7 @@ pub(crate) enum PreferWord {
     Center,
 }
 
-/// Which tickets may book.
+/// Which tickets may book. If only `registered` ones may, a booking must name `tickets` and cannot ask for a `quantity`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = TicketRule)]

@@ -95,7 +95,7 @@ struct Gathering {
     first: u64,
     starts: Vec<usize>,
     text: Vec<u8>,
-    /// Of the frame before.
+    /// Of the frame before; 0 after a time in which nothing came.
     last_bytes: usize,
 }
 
@@ -117,8 +117,12 @@ impl Gathering {
     }
 
     fn take(&mut self) -> Option<Frame> {
-        let Gathering { first, starts, text, .. } = std::mem::take(self);
+        let Gathering { first, starts, mut text, .. } = std::mem::take(self);
         self.last_bytes = text.len();
+        // Feeds keep what they have sent, and count only what it says.
+        if text.capacity() / 2 > text.len() {
+            text.shrink_to_fit();
+        }
         (!starts.is_empty()).then(|| Frame { first, starts, text: Text::new(text.into()) })
     }
 }
@@ -241,7 +245,9 @@ fn write_message(text: &mut Vec<u8>, event: &str, id: Option<u64>, write_data: i
 
 /// What lies between two views, one batch apart, as a message.
 fn write_change(text: &mut Vec<u8>, before: &StockView, after: &StockView, now: Timestamp) {
-    write_message(text, "change", Some(after.sequence), |text| render::change(text, before, after, now));
+    write_message(text, "change", Some(after.sequence), |text| {
+        render::write_change(text, before, after, now);
+    });
 }
 
 pub(crate) const HEARTBEAT_MESSAGE: Bytes = Bytes::from_static(b": still here\n\n");
@@ -523,6 +529,21 @@ mod tests {
         assert!(gathering.is_due(second, second));
         gathering.push(6, |text| text.push(b'y'));
         assert!(gathering.is_due(Duration::ZERO, second));
+    }
+
+    #[test]
+    fn a_frame_has_room_for_as_much_as_the_last_one_until_nothing_comes() {
+        let mut gathering = Gathering::default();
+        gathering.push(5, |text| text.resize(1_000_000, b'x'));
+        assert_eq!(gathering.take().map(|frame| frame.text.plain.len()), Some(1_000_000));
+        gathering.push(6, |text| text.push(b'y'));
+        assert!(gathering.text.capacity() >= 1_000_000);
+        assert_eq!(gathering.take().map(|frame| frame.text.plain.len()), Some(1));
+        gathering.push(7, |text| text.push(b'z'));
+        assert!(gathering.text.capacity() < 1_000);
+        gathering.take();
+        assert!(gathering.take().is_none());
+        assert_eq!(gathering.last_bytes, 0);
     }
 
     #[test]

@@ -127,12 +127,12 @@ fn equivalent_seats(event: &Event, old: &[SeatClaim]) -> Option<Box<[SeatClaim]>
 pub(crate) mod tests {
     use super::*;
     use crate::command::Action;
-    use crate::commands::{Book, PatchEvent, PatchSlot};
-    use crate::rules::{InventoryStatus, RulesPatch};
+    use crate::commands::{Book, Destination, PatchEvent, PatchSchedule, PatchSlot};
+    use crate::rules::{InventoryStatus, RulesPatch, TicketRule};
     use crate::shop::PickupWindow;
     use crate::testing::{
-        Reached, Scene, add_box, bakery, block, book, cancel, code, confirm, hall, id, museum, one_section,
-        redeem, second, slot,
+        Reached, Scene, add_box, bakery, block, book, cancel, code, confirm, hall, id, move_to, museum,
+        one_section, redeem, second, slot,
     };
 
     #[test]
@@ -325,6 +325,22 @@ pub(crate) mod tests {
         scene.row(book("b4", "dan").tickets(nine, "T1"), "TICKET_ALREADY_RESERVED T1");
         scene.at(4 * 3_600).row(same("b3"), "SLOT_PAST");
         let mut reached = scene.reached;
+
+        // Places that were held before only registered tickets may book are paid, moved and paid late as before.
+        let mut scene = Scene::of(museum());
+        for label in ["b1", "b2"] {
+            let hold = book(label, "ann").places(nine, 1).for_seconds(10);
+            scene.row(hold, "on hold 2026-12-01T09:00 x1 for 100 until 10");
+        }
+        let mut patch = PatchSchedule::default();
+        patch.terms.rules.tickets = Some(TicketRule::Registered);
+        scene.row(Action::PatchSchedule(Box::new(patch)), "schedule Open");
+        scene.row(book("b3", "ann").places(nine, 1), "INVALID_REQUEST /tickets");
+        scene.row(confirm("b1"), "confirmed 2026-12-01T09:00 x1 for 100");
+        let noon = Destination::Slot(slot("2026-12-01T12:00"));
+        scene.row(move_to("b1", noon), "confirmed 2026-12-01T12:00 x1 for 150, +50");
+        scene.at(10).row(same("b2"), "confirmed 2026-12-01T09:00 x1 for 100");
+        reached.refusals.extend(scene.reached.refusals);
 
         let mut scene = Scene::of(bakery());
         let mut evening = add_box("evening", 2, 500);

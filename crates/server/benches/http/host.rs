@@ -15,14 +15,20 @@ impl Host {
 
     /// 1.0 if nobody else had them.
     pub(crate) fn share_given(&self) -> f64 {
-        let processors = std::thread::available_parallelism().map_or(1, usize::from) as f64;
-        1.0 - (stolen_seconds() - self.stolen_seconds) / (processors * self.since.elapsed().as_secs_f64())
+        let processors = stat().lines().filter(|line| line.starts_with("cpu")).count() - 1;
+        let stolen_seconds = stolen_seconds() - self.stolen_seconds;
+        1.0 - stolen_seconds / (processors as f64 * self.since.elapsed().as_secs_f64())
     }
+}
+
+/// A line for all processors together, and one for each.
+fn stat() -> String {
+    std::fs::read_to_string("/proc/stat").expect("Linux")
 }
 
 /// In which something here wanted to run and the host ran others, of all processors together.
 fn stolen_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/stat").expect("Linux");
+    let stat = stat();
     let ticks =
         stat.split_whitespace().nth(8).expect("user, nice, system, idle, iowait, irq, softirq, steal");
     ticks.parse::<f64>().expect("a number") / 100.0

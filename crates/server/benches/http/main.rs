@@ -195,7 +195,7 @@ async fn batches(builds: &[String]) {
     }
 }
 
-/// Half a million bookings; how many a second, and how many it would be if the host had let this machine have its processors all the time.
+/// Half a million bookings; how many a second, and that by the share of the processors that the host gave meanwhile.
 async fn batches_of_one_hall(binary: &Path) -> (f64, f64) {
     let directory = tempfile::tempdir().expect("a directory");
     let mut server = boxoffice(binary, directory.path());

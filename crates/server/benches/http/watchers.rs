@@ -37,7 +37,7 @@ const QUIET: Duration = Duration::from_millis(1_100);
 struct Hall {
     scene: Scene,
     per_second: Vec<f64>,
-    /// The same, if the host had let this machine have its processors all the time.
+    /// The same by the share of the processors that the host gave meanwhile, lead-in included.
     per_second_given: Vec<f64>,
     /// Microseconds of the server's processors for each booking.
     cpu_us: Vec<f64>,

@@ -27,7 +27,7 @@ pub(super) struct Server {
 impl Server {
     /// The server at an address such as `http://127.0.0.1:8080`.
     pub(super) fn new(url: &str, key: Option<String>) -> Result<Server, Failure> {
-        let wrong = |why: &str| Failure::new(format!("{url} is not the address of a server: {why}"));
+        let wrong = |why: &str| Failure::nonsense(format!("{url} is not the address of a server: {why}"));
         let uri: Uri = url.parse().map_err(|_| wrong("it must look like http://127.0.0.1:8080"))?;
         match uri.scheme_str() {
             Some("http") => {}

@@ -26,7 +26,12 @@ impl Failure {
         Failure { message: message.into(), code: FAILED }
     }
 
-    /// The same, for a command line that makes no sense, and for a command that found nothing because it could not look.
+    /// Of a command line or a configuration that cannot be meant.
+    pub(super) fn nonsense(message: impl Into<String>) -> Failure {
+        Failure::new(message).could_not_run()
+    }
+
+    /// The same, for a command that found nothing because it could not look.
     pub(super) fn could_not_run(self) -> Failure {
         Failure { code: COULD_NOT_RUN, ..self }
     }

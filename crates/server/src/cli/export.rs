@@ -175,11 +175,12 @@ fn write_booking(
     Ok(table.write_record(fields.map(as_text))?)
 }
 
-/// Spreadsheets run what begins like a formula, and customers choose their names: such a text gets an apostrophe before it, which they do not
-/// show. Numbers and telephone numbers stay as they are.
+/// Spreadsheets run what begins like a formula, and customers choose their names: such a text gets an apostrophe before it. Numbers and
+/// telephone numbers stay as they are.
 fn as_text(field: String) -> String {
     let begins_like_formula = field.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    let is_number = field.bytes().all(|byte| matches!(byte, b'+' | b'-' | b'0'..=b'9' | b' ' | b'.'));
+    let is_number =
+        field.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b' ' | b'(' | b')'));
     if begins_like_formula && !is_number { format!("'{field}") } else { field }
 }
 
@@ -221,7 +222,7 @@ fn write_utilization(table: &mut Writer<Box<dyn Write>>, of: &Of<'_>) -> Result<
         // What is blocked is not for sale, and does not count as empty.
         let capacity = available + held + sold;
         let rate = if capacity == 0 { 0.0 } else { f64::from(held + sold) * 100.0 / f64::from(capacity) };
-        table.write_record([
+        let fields = [
             of.tenant.to_owned(),
             of.kind.word().to_owned(),
             of.id.to_owned(),
@@ -232,7 +233,25 @@ fn write_utilization(table: &mut Writer<Box<dyn Write>>, of: &Of<'_>) -> Result<
             available.to_string(),
             blocked.to_string(),
             format!("{rate:.1}"),
-        ])?;
+        ];
+        table.write_record(fields.map(as_text))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_run_by_a_spreadsheet() {
+        for formula in ["=cmd()", "+cmd()", "-2+cmd()", "@cmd", "\tcmd", "\r=1"] {
+            assert_eq!(as_text(formula.to_owned()), format!("'{formula}"));
+        }
+        for harmless in
+            ["ann", "a=b", "", "'=x", "-5", "+12025551234", "+1 (202) 555-1234", "2026-12-01T09:00"]
+        {
+            assert_eq!(as_text(harmless.to_owned()), harmless);
+        }
+    }
 }

@@ -28,9 +28,7 @@ impl KafkaOptions {
         let brokers = self.kafka_brokers.clone().or_else(usual).filter(|brokers| !brokers.is_empty());
         let Some(brokers) = brokers else { return Ok(None) };
         let Some(database) = &started.database else {
-            return Err(
-                Failure::new("Kafka is for servers on a database: give --database-url, too").could_not_run()
-            );
+            return Err(Failure::nonsense("Kafka is for servers on a database: give --database-url, too"));
         };
         let settings = Settings { brokers, prefix: self.kafka_prefix.clone(), options: self.options()? };
         let kafka = Kafka::start(&settings, &started.engine, database)?;
@@ -43,7 +41,7 @@ impl KafkaOptions {
         let pair = |option: &str| {
             let (name, value) = option.split_once('=').ok_or_else(|| {
                 // Not what it says: it may be a password.
-                Failure::new("--kafka-options has something without a `=` in it").could_not_run()
+                Failure::nonsense("--kafka-options has something without a `=` in it")
             })?;
             Ok((name.trim().to_owned(), value.to_owned()))
         };

@@ -15,8 +15,9 @@ pub(super) struct Options {
 
 pub(super) fn run(options: &Options) -> Result<(), Failure> {
     let Place::Database(url) = options.data.place()? else {
-        return Err(Failure::new("a directory needs no migration: say which database with --database-url")
-            .could_not_run());
+        return Err(Failure::nonsense(
+            "a directory needs no migration: say which database with --database-url",
+        ));
     };
     let (_, found) = PostgresStore::migrate(&url)?;
     let known = PostgresStore::schema_version();

@@ -62,12 +62,10 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
 impl Places {
     fn open(&self) -> Result<(Arc<dyn Store>, Instances), Failure> {
         let Place::Database(url) = self.data.place()? else {
-            return Err(
-                Failure::new("only a database has a mirror: say which with --database-url").could_not_run()
-            );
+            return Err(Failure::nonsense("only a database has a mirror: say which with --database-url"));
         };
         let Some(instances) = self.redis.instances()? else {
-            return Err(Failure::new("say where the mirror is with --redis-urls").could_not_run());
+            return Err(Failure::nonsense("say where the mirror is with --redis-urls"));
         };
         Ok((Arc::new(PostgresStore::open(&url)?), instances))
     }

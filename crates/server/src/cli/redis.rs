@@ -24,7 +24,9 @@ impl Redis {
     pub(super) fn instances(&self) -> Result<Option<Instances>, Failure> {
         let usual = || std::env::var("REDIS_URLS").ok().filter(|urls| !urls.is_empty());
         let urls = self.redis_urls.clone().or_else(usual);
-        Ok(urls.map(|urls| Instances::parse(&urls)).transpose()?)
+        let parse =
+            |urls: String| Instances::parse(&urls).map_err(|error| Failure::nonsense(error.to_string()));
+        urls.map(parse).transpose()
     }
 
     /// Starts what runs beside an engine, if anybody said where Redis is.
@@ -32,7 +34,7 @@ impl Redis {
         let Some(instances) = self.instances()? else { return Ok(None) };
         let Some(database) = &started.database else {
             let why = "Redis is for servers that share a database: give one with --database-url, or leave out --redis-urls";
-            return Err(Failure::new(why).could_not_run());
+            return Err(Failure::nonsense(why));
         };
         tracing::info!("Redis is at {}", instances.first().place());
         let store = Arc::<PostgresStore>::clone(database);

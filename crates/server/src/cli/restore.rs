@@ -27,7 +27,7 @@ pub(super) struct Options {
 
 pub(super) fn run(options: &Options) -> Result<(), Failure> {
     let Some(place) = options.data.given()? else {
-        return Err(Failure::new("say where to: --data DIRECTORY or --database-url URL").could_not_run());
+        return Err(Failure::nonsense("say where to: --data DIRECTORY or --database-url URL"));
     };
     let open = || {
         let describe = |error| Failure::new(format!("{}: {error}", options.from.display()));

@@ -132,7 +132,7 @@ async fn serve(options: &Options) -> Result<(), Failure> {
         // Whoever opens a page can read it.
         let public = app.keys.check(key).is_some_and(|key| key.role == Role::Public);
         if !public {
-            return Err(Failure::new(
+            return Err(Failure::nonsense(
                 "the pages' key is not known, or may do more than visitors should: make one with --role public",
             ));
         }

@@ -48,7 +48,7 @@ impl Data {
         let is_flag = |argument: String| argument == "--data" || argument.starts_with("--data=");
         if std::env::args().any(is_flag) {
             let why = "both a directory (--data) and a database (--database-url, BOXOFFICE_DATABASE_URL or DATABASE_URL) are given: leave one out";
-            return Err(Failure::new(why).could_not_run());
+            return Err(Failure::nonsense(why));
         }
         Ok(Some(Place::Database(url)))
     }

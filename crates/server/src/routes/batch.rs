@@ -36,7 +36,7 @@ use crate::by_name::ByName;
 use crate::caller::{Caller, find_booking};
 use crate::idempotency::{IdempotencyKey, Understood, fingerprint};
 use crate::ids::booking_id;
-use crate::input::{Strict, parse, read_large_body};
+use crate::input::{Strict, parse, read_all, read_large_body};
 use crate::limits::BATCH_COMMANDS_MAX;
 use crate::outer::{REPLAYED, RequestId};
 use crate::problem::Problem;
@@ -347,7 +347,7 @@ fn read(bytes: &[u8]) -> Result<Vec<BatchCommand>, Problem> {
         1..=BATCH_COMMANDS_MAX => Ok(()),
         _ => Err(Problem::invalid("/commands", format!("must be 1 to {BATCH_COMMANDS_MAX} commands"))),
     };
-    if let Ok(Batch { commands }) = parse(bytes) {
+    if let Ok(Batch { commands }) = read_all(bytes) {
         check(commands.len())?;
         return Ok(commands);
     }

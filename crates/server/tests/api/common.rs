@@ -179,8 +179,14 @@ fn nesting_has_a_bound() {
     nested(32).expect_problem(400, "INVALID_REQUEST");
     let endless = "[".repeat(60_000);
     let inside = format!(r#"{{"metadata":{{"a":{endless}"#);
-    // An array is no booking: nobody goes further in, and what does not end is no JSON.
-    for (body, code) in [(&endless, "MALFORMED_JSON"), (&inside, "INVALID_REQUEST")] {
+    let ended = format!("{}{}", "[".repeat(30_000), "]".repeat(30_000));
+    let rows = [
+        (endless.clone(), "MALFORMED_JSON"),
+        (inside.clone(), "MALFORMED_JSON"),
+        (format!(r#"{{"metadata":{{"a":{ended}}}}}"#), "INVALID_REQUEST"),
+        (ended, "INVALID_REQUEST"),
+    ];
+    for (body, code) in rows {
         let call = hall.server.call("POST", "/v1/bookings").raw("application/json", body.as_bytes());
         call.send().expect_problem(400, code);
     }

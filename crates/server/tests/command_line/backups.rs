@@ -156,7 +156,7 @@ fn a_backup_is_for_admins_of_the_house() {
     back_up("bo_wrong_key", "wrong").badly(1, &["401"]);
     back_up(&admin, "admin").well();
     run(&["backup", "--server", "https://example.org", "--to", path(&home.path().join("x"))])
-        .badly(1, &["http"]);
+        .badly(2, &["http"]);
     run(&["backup", "--server", "http://127.0.0.1:1", "--to", path(&home.path().join("x"))])
         .badly(1, &["127.0.0.1:1 cannot be reached"]);
 }

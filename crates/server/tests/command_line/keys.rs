@@ -71,7 +71,7 @@ fn the_pages_get_a_public_key_and_no_other() {
     let (operator, public) = (make("operator"), make("public"));
     for wrong in [operator.as_str(), "bo_not_one"] {
         run(&["serve", "--data", path(&data), "--listen", "127.0.0.1:0", "--pages-key", wrong])
-            .badly(1, &["pages' key", "--role public"]);
+            .badly(2, &["pages' key", "--role public"]);
     }
     let server =
         Server::start(&["serve", "--data", path(&data), "--listen", "127.0.0.1:0", "--pages-key", &public]);
