@@ -18,7 +18,7 @@ pub(super) struct Failure {
 
 /// It failed, or a difference was found.
 const FAILED: u8 = 1;
-/// What was asked makes no sense; or it could not be begun or finished, of commands whose `FAILED` is a finding.
+/// What was asked makes no sense; or a rehearsal, whose `FAILED` is a finding, could not be begun or finished.
 const COULD_NOT_RUN: u8 = 2;
 
 impl Failure {

@@ -175,10 +175,11 @@ fn write_booking(
     Ok(table.write_record(fields.map(as_text))?)
 }
 
-/// Spreadsheets run what begins like a formula, and customers choose their names: such a text gets an apostrophe before it. Numbers and
-/// telephone numbers stay as they are.
+/// Spreadsheets run what begins like a formula, and customers choose their names: such a text gets an apostrophe before it. What has only
+/// digits and the signs of telephone numbers in it stays as it is: it runs nothing.
 fn as_text(field: String) -> String {
-    let begins_like_formula = field.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    // The wide ones are the same to some.
+    let begins_like_formula = field.starts_with(['=', '+', '-', '@', '\t', '\r', '＝', '＋', '－', '＠']);
     let is_number =
         field.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b' ' | b'(' | b')'));
     if begins_like_formula && !is_number { format!("'{field}") } else { field }
@@ -245,7 +246,7 @@ mod tests {
 
     #[test]
     fn nothing_is_run_by_a_spreadsheet() {
-        for formula in ["=cmd()", "+cmd()", "-2+cmd()", "@cmd", "\tcmd", "\r=1"] {
+        for formula in ["=cmd()", "+cmd()", "-2+cmd()", "@cmd", "\tcmd", "\r=1", "＝cmd()"] {
             assert_eq!(as_text(formula.to_owned()), format!("'{formula}"));
         }
         for harmless in
