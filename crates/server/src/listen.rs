@@ -34,12 +34,21 @@ use crate::router::router;
 static LANES: LazyLock<Vec<Lane>> = LazyLock::new(|| {
     let lanes = std::thread::available_parallelism().map_or(1, usize::from);
     (0..lanes)
-        .map(|index| Lane { thread: thread(&format!("lane-{index}")), connections: Arc::new(()) })
+        .map(|index| Lane {
+            thread: thread_builder(&format!("lane-{index}")).build().expect(NO_THREAD),
+            connections: Arc::new(()),
+        })
         .collect()
 });
 /// Those who watch have a thread of their own: hundreds of them are sent the same at the same moment, several times a second, and all
-/// others would wait for that together.
-static WATCHERS: LazyLock<Runtime> = LazyLock::new(|| thread("watchers"));
+/// others would wait for that together. Where there is not enough of the processors for all, those who buy go first.
+static WATCHERS: LazyLock<Runtime> = LazyLock::new(|| {
+    thread_builder("watchers").on_thread_start(let_others_go_first).build().expect(NO_THREAD)
+});
+/// How much less than others a thread counts that lets them go first: a third, as `nice` has it. So it still gets on beside
+/// threads that never rest.
+const NICER: i32 = 5;
+const NO_THREAD: &str = "a thread can be started";
 
 /// A thread for connections on which nothing but plain bookings has come so far: see [`express`].
 struct Lane {
@@ -49,9 +58,17 @@ struct Lane {
 }
 
 /// A thread that is never ended, and that all servers of a process share: a stop lets go of its connections as of all others.
-fn thread(name: &str) -> Runtime {
+fn thread_builder(name: &str) -> Builder {
     let mut builder = Builder::new_multi_thread();
-    builder.worker_threads(1).thread_name(name).enable_all().build().expect("a thread can be started")
+    builder.worker_threads(1).thread_name(name).enable_all();
+    builder
+}
+
+fn let_others_go_first() {
+    // Elsewhere than on Linux it would be for the whole process. Where it may not be, all go on as equals.
+    if cfg!(target_os = "linux") {
+        let _ = rustix::process::nice(NICER);
+    }
 }
 
 /// Where what all watchers of something share is made.
@@ -233,6 +250,19 @@ async fn turn_away(mut stream: TcpStream) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn those_who_buy_go_before_those_who_watch() {
+        let niceness = || rustix::process::getpriority_process(None).unwrap();
+        let of_thread = |thread: &Handle| {
+            let (sender, receiver) = std::sync::mpsc::channel();
+            thread.spawn(async move { sender.send(niceness()).unwrap() });
+            receiver.recv().unwrap()
+        };
+        assert_eq!(of_thread(watchers()), niceness() + NICER);
+        assert_eq!(of_thread(LANES[0].thread.handle()), niceness());
+    }
 
     #[test]
     fn live_streams_are_told_by_their_address() {

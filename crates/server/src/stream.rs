@@ -44,9 +44,9 @@ const GATHER_FOR_EACH: Duration = Duration::from_millis(1);
 /// Changes gather no longer than that.
 const GATHER_MAX: Duration = Duration::from_secs(1);
 /// How often a feed that gathers looks at what was committed. To be woken for every batch would cost more than the look, and whoever
-/// commits pays for the waking. Often enough that the engine still has what came since: its newest 16,384 changes are more than come in
-/// so short a time.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// commits pays for the waking; each look, too, takes a processor from somebody. Often enough that the engine still has what came since: its newest
+/// 16,384 changes are more than come in so short a time, also in large batches.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// A comment that keeps proxies from cutting a quiet stream.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 

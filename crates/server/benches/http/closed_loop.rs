@@ -15,20 +15,8 @@ pub(crate) async fn closed_loop(
     request: impl Fn(u64) -> Vec<u8> + Clone + 'static,
     accepted: impl Fn(&Answer<'_>) -> bool + Copy + 'static,
 ) -> Measured {
-    closed_loop_after(Duration::ZERO, address, connections, lasting, request, accepted).await
-}
-
-/// The same, in which what is answered within `lead_in` does not count.
-pub(crate) async fn closed_loop_after(
-    lead_in: Duration,
-    address: SocketAddr,
-    connections: usize,
-    lasting: Duration,
-    request: impl Fn(u64) -> Vec<u8> + Clone + 'static,
-    accepted: impl Fn(&Answer<'_>) -> bool + Copy + 'static,
-) -> Measured {
     let next = Rc::new(Cell::new(0u64));
-    let start = Instant::now() + lead_in;
+    let start = Instant::now();
     let local = tokio::task::LocalSet::new();
     let mut tasks = Vec::new();
     for _ in 0..connections {
@@ -42,9 +30,7 @@ pub(crate) async fn closed_loop_after(
                 let request = request(number);
                 let sent = Instant::now();
                 let answer = connection.send(&request).await.expect("it answers");
-                if Instant::now() >= start {
-                    latencies.push(sent.elapsed());
-                }
+                latencies.push(sent.elapsed());
                 assert!(accepted(&answer), "{} {}", answer.status, String::from_utf8_lossy(answer.body));
             }
             latencies

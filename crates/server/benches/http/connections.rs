@@ -42,9 +42,9 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    pub(crate) fn open() -> Scene {
+    pub(crate) fn open(binary: &Path) -> Scene {
         let directory = tempfile::tempdir().expect("a directory");
-        Scene { server: boxoffice(Path::new(THIS_BUILD), directory.path()), _directory: directory }
+        Scene { server: boxoffice(binary, directory.path()), _directory: directory }
     }
 }
 
@@ -57,7 +57,7 @@ pub(crate) async fn open_all(address: SocketAddr, count: usize) -> Vec<TcpStream
 }
 
 async fn idle_and_active() {
-    let scene = Scene::open();
+    let scene = Scene::open(Path::new(THIS_BUILD));
     let server = &scene.server;
     println!("resident with no connections: {:.0} MiB", server.resident_mib());
     let mut idle = open_all(server.address, IDLE).await;
@@ -100,7 +100,7 @@ async fn slow_heads() {
 
 /// How many times as long others wait.
 async fn slow_heads_beside_others() -> f64 {
-    let scene = Scene::open();
+    let scene = Scene::open(Path::new(THIS_BUILD));
     let address = scene.server.address;
     let mut before = others(address).await;
     let slow = open_all(address, SLOW).await;

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -134,10 +135,13 @@ impl Server {
         ticks / 100.0
     }
 
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("it runs");
+    }
+
     /// Asks it to end, and waits until it has.
     pub(crate) fn stop(&mut self) {
-        let process = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("it runs");
+        self.signal(Signal::TERM);
         assert!(self.child.wait().expect("it ends").success(), "it ends in an orderly way");
     }
 

@@ -1,6 +1,6 @@
 //! Bookings over HTTP beside an echo server on the same stack, and many connections at once:
 //! `cargo bench -p boxoffice-server --bench http [-- bookings | waits | batches | connections | watchers]`, and
-//! `-- waits BINARY..` or `-- batches BINARY..` for several builds in turn, whose binaries were kept (with their whole paths).
+//! `-- waits BINARY..`, `-- batches BINARY..` or `-- watchers BINARY..` for several builds in turn, whose binaries were kept (with their whole paths).
 //!
 //! The echo server is axum on hyper with the same runtime, in a process of its own, and answers each request with its own
 //! body. What lies between the two is ours: JSON, routing, rules, the journal, the disk.
@@ -48,7 +48,8 @@ fn main() {
             return match wanted.as_deref() {
                 Some("waits") => waits::compare(&builds).await,
                 Some("batches") => batches(&builds).await,
-                _ => panic!("waits and batches can be measured of several builds"),
+                Some("watchers") => watchers::measure(&builds).await,
+                _ => panic!("waits, batches and watchers can be measured of several builds"),
             };
         }
         let is_wanted = |part| wanted.as_deref().is_none_or(|wanted| wanted == part);
@@ -65,7 +66,7 @@ fn main() {
             connections::measure().await;
         }
         if is_wanted("watchers") {
-            watchers::measure().await;
+            watchers::measure(&[THIS_BUILD.to_owned()]).await;
         }
     });
 }

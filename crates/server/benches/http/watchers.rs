@@ -1,145 +1,161 @@
 //! What a thousand live streams of one hall cost those who buy in it.
 //!
-//! Two servers stand side by side, one that nobody watches and one with all the watchers, and are driven in turn for a short while each: what
-//! the machine's neighbours do meets both alike. Half of the watchers read as browsers do, half never. What they read takes processor
+//! Two servers stand side by side, one that nobody watches and one with all the watchers. Each in turn books as fast as it goes for a moment in
+//! which the other is stopped as a debugger stops a process, so that nothing it has still to do, or to send, is paid for by the other, and what the
+//! machine's neighbours do meets both alike. Half of the watchers read as browsers do, half never. What they read takes processor
 //! time of the generator, too, so what the servers take for a booking is printed beside it.
 
 use std::cell::{Cell, RefCell};
 use std::io::ErrorKind;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::{JoinHandle, LocalSet};
 
-use crate::closed_loop::closed_loop_after;
 use crate::connections::{Scene, open_all, raise_open_files};
 use crate::host::Host;
+use crate::in_turn;
 use crate::load::{Connection, post};
 
 const WATCHERS: usize = 1_000;
 const READ_BYTES: usize = 256 * 1024;
 const BOOKERS: usize = 256;
 /// Each on servers of its own, whose halls fill alike and are never sold out.
-const ROUNDS: usize = 13;
-/// Of each server in a round.
-const TURNS: usize = 3;
-/// Longer than changes gather before they are sent: from then on as much is sent as is booked.
-const LEAD_IN: Duration = Duration::from_millis(1_100);
-/// A multiple of the time that changes gather.
-const LASTING: Duration = Duration::from_millis(2_000);
-/// Until what gathered last is sent, too.
-const QUIET: Duration = Duration::from_millis(1_100);
+const ROUNDS: usize = 16;
+/// Of each server in a round, all in less time than it takes until streams are cut that nobody reads.
+const SLICES: usize = 12;
+/// The first slices, which do not count: connections are made, and streams that nobody reads fill up.
+const LEAD_IN_SLICES: usize = 2;
+/// A little less than changes gather before they are sent to so many, and than an inventory has to be quiet before a snapshot is made of it. So in each slice
+/// goes out what was booked in the one before, once, as it does without stops.
+const SLICE: Duration = Duration::from_millis(900);
 
-/// A server with its hall.
+/// A server with its hall, stopped but for its slices.
 struct Hall {
     scene: Scene,
-    per_second: Vec<f64>,
-    /// The same by the share of the processors that the host gave meanwhile, lead-in included.
-    per_second_given: Vec<f64>,
-    /// Microseconds of the server's processors for each booking.
-    cpu_us: Vec<f64>,
+    booked: Rc<Cell<u64>>,
+    /// Bookings, seconds, seconds of the server's processors, and bytes that watchers read, of each slice.
+    slices: Vec<[f64; 4]>,
 }
 
 impl Hall {
-    async fn open() -> Hall {
-        let scene = Scene::open();
+    async fn open(binary: &Path) -> Hall {
+        let scene = Scene::open(binary);
         let mut connection = Connection::open(scene.server.address).await.expect("it listens");
         let body = r#"{"id":"hall","name":"Hall","currency":"TWD","sections":[{"name":"A","price":100,"subsections":[{"number":1,"rows":1000,"cols":1000}]}]}"#;
         assert_eq!(connection.send(&post("/v1/events", "", body)).await.expect("it answers").status, 201);
-        Hall { scene, per_second: Vec::new(), per_second_given: Vec::new(), cpu_us: Vec::new() }
+        Hall { scene, booked: Rc::default(), slices: Vec::new() }
     }
 
-    /// Books as fast as it goes, and waits until all is told.
-    async fn book(&mut self) {
-        let server = &self.scene.server;
-        let booked = Rc::new(Cell::new(0));
-        let request = {
-            let booked = Rc::clone(&booked);
-            move |number: u64| {
-                booked.set(booked.get() + 1);
-                let body =
-                    format!(r#"{{"customer":"c{number}","event":"hall","best_available":{{"quantity":1}}}}"#);
-                post("/v1/bookings", "", &body)
-            }
-        };
-        let before = server.cpu_seconds();
-        let host = Host::watch();
-        let measured = closed_loop_after(LEAD_IN, server.address, BOOKERS, LASTING, request, |answer| {
-            answer.status == 201
-        });
-        let per_second = measured.await.per_second();
-        self.per_second.push(per_second);
-        self.per_second_given.push(per_second / host.share_given());
-        tokio::time::sleep(QUIET).await;
-        self.cpu_us.push((server.cpu_seconds() - before) * 1e6 / f64::from(booked.get()));
-    }
-}
-
-/// Bookings as fast as they go, without watchers and with them in turn.
-pub(crate) async fn measure() {
-    raise_open_files();
-    let (mut lost, mut lost_of_given, mut dearer) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..ROUNDS {
-        let (mut alone, mut watched) = (Hall::open().await, Hall::open().await);
-        let streams = watch(watched.scene.server.address).await;
-        let (local, read) = (LocalSet::new(), Rc::new(Cell::new(0)));
-        let (readers, unread) = read_half(streams, &local, &read);
-        local
-            .run_until(async {
-                for turn in 0..TURNS {
-                    // Who comes first changes: neither always follows the other.
-                    if turn % 2 == 0 {
-                        alone.book().await;
-                        watched.book().await;
-                    } else {
-                        watched.book().await;
-                        alone.book().await;
-                    }
+    /// Books as fast as it goes from now on, whenever the server is not stopped.
+    async fn open_sales(&self, local: &LocalSet) -> Vec<JoinHandle<()>> {
+        let mut bookers = Vec::new();
+        for _ in 0..BOOKERS {
+            let mut connection = Connection::open(self.scene.server.address).await.expect("it listens");
+            let booked = Rc::clone(&self.booked);
+            bookers.push(local.spawn_local(async move {
+                loop {
+                    let number = booked.get();
+                    booked.set(number + 1);
+                    let body = format!(
+                        r#"{{"customer":"c{number}","event":"hall","best_available":{{"quantity":1}}}}"#
+                    );
+                    let answer = connection.send(&post("/v1/bookings", "", &body)).await.expect("it answers");
+                    assert_eq!(answer.status, 201, "{}", String::from_utf8_lossy(answer.body));
                 }
-            })
-            .await;
-        // How much more the second is than the first.
-        let percents = |first: &[f64], second: &[f64]| -> Vec<f64> {
-            first.iter().zip(second).map(|(first, second)| (second / first - 1.0) * 100.0).collect()
-        };
-        println!(
-            "bookings/s {:.0?} alone, {:.0?} with {WATCHERS} live streams, half of them unread ({} MiB read, resident {:.0} MiB, {:.0} MiB alone)",
-            alone.per_second,
-            watched.per_second,
-            read.get() / 1024 / 1024,
-            watched.scene.server.resident_mib(),
-            alone.scene.server.resident_mib(),
-        );
-        assert!(readers.iter().all(|reader| !reader.is_finished()), "a stream ended");
-        let less = |first, second| percents(first, second).iter().map(|more| -more).collect::<Vec<f64>>();
-        lost.push(less(&alone.per_second, &watched.per_second));
-        lost_of_given.push(less(&alone.per_second_given, &watched.per_second_given));
-        dearer.push(percents(&alone.cpu_us, &watched.cpu_us));
-        drop((local, unread));
+            }));
+        }
+        bookers
     }
-    print_spread("lost to watchers", " (at most 5 wanted)", &lost);
-    print_spread("the same, by the processor time that the host gave", "", &lost_of_given);
-    print_spread("bookings took more of the server", "", &dearer);
+
+    async fn slice(&mut self, read: &Cell<usize>) {
+        let server = &self.scene.server;
+        let (booked, already_read) = (self.booked.get(), read.get());
+        let (cpu_seconds, start) = (server.cpu_seconds(), Instant::now());
+        server.signal(Signal::CONT);
+        tokio::time::sleep(SLICE).await;
+        server.signal(Signal::STOP);
+        let seconds = start.elapsed().as_secs_f64();
+        let (booked, read) = (self.booked.get() - booked, read.get() - already_read);
+        self.slices.push([booked as f64, seconds, server.cpu_seconds() - cpu_seconds, read as f64]);
+    }
+
+    /// Bookings a second, microseconds of the server's processors for each, and MiB that watchers read.
+    fn rates(&self) -> [f64; 3] {
+        let sum = |index: usize| self.slices[LEAD_IN_SLICES..].iter().map(|slice| slice[index]).sum::<f64>();
+        [sum(0) / sum(1), sum(2) / sum(0) * 1e6, sum(3) / 1024.0 / 1024.0]
+    }
 }
 
-/// Of pairs, round by round. The error is that of the rounds' means: pairs of one round have their servers in common.
-fn print_spread(what: &str, wanted: &str, rounds: &[Vec<f64>]) {
-    let mut pairs = rounds.concat();
-    pairs.sort_by(f64::total_cmp);
-    let count = pairs.len();
-    let mean_of = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let means: Vec<f64> = rounds.iter().map(|round| mean_of(round)).collect();
-    let mean = mean_of(&means);
-    let squares: Vec<f64> = means.iter().map(|of_round| (of_round - mean).powi(2)).collect();
-    let error = (squares.iter().sum::<f64>() / (ROUNDS * (ROUNDS - 1)) as f64).sqrt();
+/// Bookings as fast as they go, without watchers and with them in turn, on one build or several.
+pub(crate) async fn measure(builds: &[String]) {
+    raise_open_files();
+    let mut found = vec![(Vec::new(), Vec::new()); builds.len()];
+    for round in 0..ROUNDS {
+        for index in in_turn(round, builds.len()) {
+            let (lost, dearer) = round_of(Path::new(&builds[index])).await;
+            found[index].0.push(lost);
+            found[index].1.push(dearer);
+        }
+    }
+    for (build, (lost, dearer)) in builds.iter().zip(&mut found) {
+        print_spread("lost to watchers (at most 5 % wanted)", lost, build);
+        print_spread("bookings took more of the server", dearer, build);
+    }
+}
+
+/// By how many per cent fewer bookings were made beside watchers, and by how many each took more of the server.
+async fn round_of(binary: &Path) -> (f64, f64) {
+    let (mut alone, mut watched) = (Hall::open(binary).await, Hall::open(binary).await);
+    let streams = watch(watched.scene.server.address).await;
+    let (local, read) = (LocalSet::new(), Rc::new(Cell::new(0)));
+    let (mut at_work, unread) = read_half(streams, &local, &read);
+    alone.scene.server.signal(Signal::STOP);
+    watched.scene.server.signal(Signal::STOP);
+    let host = Host::watch();
+    local
+        .run_until(async {
+            at_work.extend(alone.open_sales(&local).await);
+            at_work.extend(watched.open_sales(&local).await);
+            for slice in 0..SLICES {
+                // Who comes first changes: neither always follows the other.
+                let mut halls = [&mut alone, &mut watched];
+                halls.rotate_left(slice % 2);
+                for hall in halls {
+                    hall.slice(&read).await;
+                }
+            }
+        })
+        .await;
+    let [alone_rate, alone_cpu_us, read_late] = alone.rates();
+    let [watched_rate, watched_cpu_us, read_in_time] = watched.rates();
     println!(
-        "{what}: {:.1} %{wanted}, median of {count} pairs; half of them {:.1} to {:.1} %; mean {mean:.1} with a standard error of {error:.1}",
-        pairs[count / 2],
-        pairs[count / 4],
-        pairs[count * 3 / 4],
+        "bookings/s {alone_rate:.0} alone, {watched_rate:.0} with {WATCHERS} live streams, half of them unread; CPU {alone_cpu_us:.1} and {watched_cpu_us:.1} us each; {read_in_time:.0} MiB read meanwhile, {read_late:.0} beside the other; resident {:.0} and {:.0} MiB; others had {:.0} % of the processors",
+        alone.scene.server.resident_mib(),
+        watched.scene.server.resident_mib(),
+        (1.0 - host.share_given()) * 100.0,
+    );
+    assert!(at_work.iter().all(|task| !task.is_finished()), "a stream ended, or a booking was refused");
+    drop((local, unread));
+    ((1.0 - watched_rate / alone_rate) * 100.0, (watched_cpu_us / alone_cpu_us - 1.0) * 100.0)
+}
+
+fn print_spread(what: &str, rounds: &mut [f64], build: &str) {
+    rounds.sort_by(f64::total_cmp);
+    let count = rounds.len();
+    let mean = rounds.iter().sum::<f64>() / count as f64;
+    let squares = rounds.iter().map(|of_round| (of_round - mean).powi(2)).sum::<f64>();
+    let error = (squares / (count * (count - 1)) as f64).sqrt();
+    println!(
+        "{what}: {mean:.1} % with a standard error of {error:.1}, mean of {count} rounds; their median {:.1}, half of them {:.1} to {:.1} ({build})",
+        rounds[count / 2],
+        rounds[count / 4],
+        rounds[count * 3 / 4],
     );
 }
 
