@@ -135,7 +135,32 @@ pub struct RulesPatch {
     pub require_idempotency_key: Option<bool>,
 }
 
-/// A change of some terms; `None` leaves a term as it is.
+/// A change of the sales window. The order is part of the wire format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum SalesPatch {
+    /// It stays as it is.
+    #[default]
+    Keep,
+    /// It is this from now on.
+    Window(SalesWindow),
+    /// Its beginning is this, and its end stays.
+    OpensAt(Option<Timestamp>),
+    /// Its end is this, and its beginning stays.
+    ClosesAt(Option<Timestamp>),
+}
+
+impl SalesPatch {
+    fn of(self, standing: SalesWindow) -> SalesWindow {
+        match self {
+            SalesPatch::Keep => standing,
+            SalesPatch::Window(window) => window,
+            SalesPatch::OpensAt(opens_at) => SalesWindow { opens_at, ..standing },
+            SalesPatch::ClosesAt(closes_at) => SalesWindow { closes_at, ..standing },
+        }
+    }
+}
+
+/// A change of some terms; what is not named stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TermsPatch {
     /// See [`Terms::name`].
@@ -143,7 +168,7 @@ pub struct TermsPatch {
     /// See [`Terms::status`].
     pub status: Option<InventoryStatus>,
     /// See [`Terms::sales`].
-    pub sales: Option<SalesWindow>,
+    pub sales: SalesPatch,
     /// See [`Terms::rules`].
     pub rules: RulesPatch,
 }
@@ -168,7 +193,7 @@ impl Terms {
             sales,
             rules: Rules::default_of(kind),
         };
-        blank.patched(&TermsPatch { name: Some(name.to_owned()), status: None, sales: None, rules })
+        blank.patched(&TermsPatch { name: Some(name.to_owned()), rules, ..TermsPatch::default() })
     }
 
     /// The terms after a patch, checked.
@@ -178,7 +203,7 @@ impl Terms {
             name: patch.name.clone().unwrap_or_else(|| self.name.clone()),
             currency: self.currency,
             status: patch.status.unwrap_or(self.status),
-            sales: patch.sales.unwrap_or(self.sales),
+            sales: patch.sales.of(self.sales),
             rules: self.rules.patched(&patch.rules)?,
         };
         check_text(&terms.name, NAME_CHARACTERS_MAX, "/name")?;

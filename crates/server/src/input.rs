@@ -8,10 +8,13 @@ use axum::http::{HeaderMap, StatusCode, header};
 use http_body_util::BodyExt;
 use parking_lot::Mutex;
 use serde::de::{self, Deserialize, DeserializeOwned, Deserializer, IgnoredAny};
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::by_name::{ByName, TOO_DEEP};
-use crate::limits::{BODY_BYTES_MAX, BODY_READ_TIMEOUT, DISCARDED_BYTES_MAX, LARGE_BODY_BYTES_MAX};
+use crate::limits::{
+    BODY_BYTES_MAX, BODY_READ_TIMEOUT, DISCARDED_BYTES_MAX, LARGE_BODY_BYTES_MAX, LARGE_BODY_READ_TIMEOUT,
+};
 use crate::problem::Problem;
 
 /// A body that was read and understood.
@@ -91,7 +94,8 @@ async fn read_body(
     if announced.is_some_and(|length: u64| length > (bytes_max + discarded_max) as u64) {
         return Err(too_large());
     }
-    match tokio::time::timeout(BODY_READ_TIMEOUT, collect(body, bytes_max, bytes)).await {
+    let timeout = if bytes_max > BODY_BYTES_MAX { LARGE_BODY_READ_TIMEOUT } else { BODY_READ_TIMEOUT };
+    match tokio::time::timeout(timeout, collect(body, bytes_max, bytes)).await {
         Ok(Ok(true)) => {}
         Ok(Ok(false)) => return Err(too_large()),
         Ok(Err(error)) => {
@@ -99,7 +103,7 @@ async fn read_body(
             return Err(Problem::new(StatusCode::BAD_REQUEST, "MALFORMED_JSON", detail));
         }
         Err(_) => {
-            let detail = format!("The body took longer than {} s.", BODY_READ_TIMEOUT.as_secs());
+            let detail = format!("The body took longer than {} s.", timeout.as_secs());
             return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", detail));
         }
     }
@@ -299,6 +303,19 @@ where
     D: Deserializer<'de>,
 {
     Option::deserialize(deserializer).map(Some)
+}
+
+/// Writes what [`nullable`] reads so that all three differ: a field that is not there as `null`, and one that is `null` as `false`, which
+/// none of these can be. For fingerprints.
+pub(crate) fn told_apart<T: Serialize, S: Serializer>(
+    field: &Option<Option<T>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match field {
+        None => serializer.serialize_none(),
+        Some(None) => serializer.serialize_bool(false),
+        Some(Some(value)) => value.serialize(serializer),
+    }
 }
 
 /// A field that is `null` is as one that is not there, with `#[serde(default)]`.

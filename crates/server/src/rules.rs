@@ -2,12 +2,12 @@
 
 use boxoffice_core::money::Currency;
 use boxoffice_core::rules::{
-    InventoryStatus, Orphans, Prefer, Rules, RulesPatch, SalesWindow, Terms, TermsPatch, TicketRule,
+    self, InventoryStatus, Orphans, Prefer, Rules, RulesPatch, SalesWindow, TermsPatch, TicketRule,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::input::nullable;
+use crate::input::{nullable, told_apart};
 use crate::problem::Problem;
 use crate::routes::bookings::confirm::IfExpired;
 use crate::time::Moment;
@@ -27,11 +27,11 @@ pub(crate) struct RulesInput {
     #[schema(minimum = 1, maximum = 1000)]
     max_units_per_booking: Option<u32>,
     /// `null`: no limit.
-    #[serde(default, deserialize_with = "nullable")]
+    #[serde(default, deserialize_with = "nullable", serialize_with = "told_apart")]
     #[schema(value_type = Option<u32>, format = Int64, minimum = 1, maximum = 4_294_967_295_i64)]
     max_units_per_customer: Option<Option<u32>>,
     /// `null`: no limit.
-    #[serde(default, deserialize_with = "nullable")]
+    #[serde(default, deserialize_with = "nullable", serialize_with = "told_apart")]
     #[schema(value_type = Option<u32>, format = Int64, minimum = 1, maximum = 4_294_967_295_i64)]
     max_active_bookings_per_customer: Option<Option<u32>>,
     #[serde(default)]
@@ -109,23 +109,24 @@ pub(crate) struct SalesBody {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SalesPatch {
-    #[serde(default, deserialize_with = "nullable")]
+    #[serde(default, deserialize_with = "nullable", serialize_with = "told_apart")]
     #[schema(value_type = Option<String>, format = DateTime)]
     opens_at: Option<Option<Moment>>,
-    #[serde(default, deserialize_with = "nullable")]
+    #[serde(default, deserialize_with = "nullable", serialize_with = "told_apart")]
     #[schema(value_type = Option<String>, format = DateTime)]
     closes_at: Option<Option<Moment>>,
 }
 
 impl SalesPatch {
-    fn of(self, window: SalesWindow) -> SalesWindow {
-        let patched = |patch: Option<Option<Moment>>, standing| match patch {
-            Some(patch) => patch.map(|moment| moment.0),
-            None => standing,
-        };
-        SalesWindow {
-            opens_at: patched(self.opens_at, window.opens_at),
-            closes_at: patched(self.closes_at, window.closes_at),
+    fn patch(self) -> rules::SalesPatch {
+        let end = |moment: Option<Moment>| moment.map(|moment| moment.0);
+        match (self.opens_at.map(end), self.closes_at.map(end)) {
+            (None, None) => rules::SalesPatch::Keep,
+            (Some(opens_at), None) => rules::SalesPatch::OpensAt(opens_at),
+            (None, Some(closes_at)) => rules::SalesPatch::ClosesAt(closes_at),
+            (Some(opens_at), Some(closes_at)) => {
+                rules::SalesPatch::Window(SalesWindow { opens_at, closes_at })
+            }
         }
     }
 }
@@ -224,7 +225,6 @@ impl StatusWord {
 
 /// What all three kinds of PATCH have in common.
 pub(crate) fn terms_patch(
-    standing: &Terms,
     name: Option<&String>,
     status: Option<StatusWord>,
     sales: Option<SalesPatch>,
@@ -233,7 +233,7 @@ pub(crate) fn terms_patch(
     TermsPatch {
         name: name.cloned(),
         status: status.map(StatusWord::status),
-        sales: sales.map(|patch| patch.of(standing.sales)),
+        sales: sales.map(SalesPatch::patch).unwrap_or_default(),
         rules: rules.map(RulesInput::patch).unwrap_or_default(),
     }
 }

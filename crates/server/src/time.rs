@@ -57,7 +57,9 @@ impl std::str::FromStr for Moment {
             return Err(EXPECTED);
         }
         let time: jiff::Timestamp = text.parse().map_err(|_| EXPECTED)?;
-        Ok(Moment(Timestamp(time.as_millisecond())))
+        let moment = Moment(Timestamp(time.as_millisecond()));
+        // In UTC it may be in another year, of which the form knows nothing.
+        moment.text().map(|_| moment).ok_or(EXPECTED)
     }
 }
 
@@ -240,6 +242,8 @@ mod tests {
             "2025-12-01T09:00:00+24:00",
             "2025-13-01T09:00:00Z",
             "2025-12-01T09:00:00ZZ",
+            "0000-01-01T00:00:00+01:00",
+            "9999-12-31T23:59:59-01:00",
         ] {
             assert!(wrong.parse::<Moment>().is_err(), "{wrong}");
         }

@@ -63,7 +63,7 @@ impl PatchEvent {
 pub(crate) mod tests {
     use super::*;
     use crate::command::Action;
-    use crate::rules::{InventoryStatus, RulesPatch, SalesWindow};
+    use crate::rules::{InventoryStatus, RulesPatch, SalesPatch, SalesWindow};
     use crate::testing::{Reached, Scene, book, confirm, extend, hall, keyed, second};
 
     #[test]
@@ -157,7 +157,8 @@ pub(crate) mod tests {
         let renamed = patch(|patch| {
             patch.terms.name = Some("Winter Gala".to_owned());
             patch.terms.status = Some(InventoryStatus::Open);
-            patch.terms.sales = Some(SalesWindow { opens_at: Some(second(10)), closes_at: Some(second(20)) });
+            patch.terms.sales =
+                SalesPatch::Window(SalesWindow { opens_at: Some(second(10)), closes_at: Some(second(20)) });
             patch.terms.rules.max_units_per_booking = Some(1);
             patch.terms.rules.hold_ttl_seconds = Some(7_200);
         });
@@ -172,8 +173,19 @@ pub(crate) mod tests {
         scene.row(book("b4", "bob").best(1), "SALES_NOT_OPEN 10");
         scene.at(10).row(book("b4", "bob").best(1), "on hold A-1 1-3 for 3000 until 7210");
         scene.at(20).row(book("b5", "bob").best(1), "SALES_CLOSED 20");
+        // An end that is not named stays, whatever somebody saw of it.
+        let unchanged = "event Open: 7 free, 3 held, 3 sold, 0 blocked";
+        scene.row(patch(|patch| patch.terms.sales = SalesPatch::OpensAt(Some(second(19)))), unchanged);
+        scene.row(book("b5", "bob").best(1), "SALES_CLOSED 20");
         scene.row(
-            patch(|patch| patch.terms.sales = Some(SalesWindow::default())),
+            patch(|patch| patch.terms.sales = SalesPatch::ClosesAt(Some(second(19)))),
+            "INVALID_REQUEST /sales/closes_at",
+        );
+        scene.row(patch(|patch| patch.terms.sales = SalesPatch::ClosesAt(None)), unchanged);
+        let opens_only = SalesWindow { opens_at: Some(second(19)), closes_at: None };
+        assert_eq!(scene.inventory.terms().unwrap().sales, opens_only);
+        scene.row(
+            patch(|patch| patch.terms.sales = SalesPatch::Window(SalesWindow::default())),
             "event Open: 7 free, 3 held, 3 sold, 0 blocked",
         );
         scene.row(book("b5", "bob").best(1), "on hold A-1 1-4 for 3000 until 7220");

@@ -19,8 +19,8 @@ use boxoffice_core::outcome::Reply;
 use boxoffice_core::pool::Pool;
 use boxoffice_core::refusal::{Refusal, SeatAlternative, SeatConflict, SlotAlternative};
 use boxoffice_core::rules::{
-    InventoryStatus, LatePayment, Orphans, Prefer, Rules, RulesPatch, SalesWindow, Terms, TermsPatch,
-    TicketRule,
+    InventoryStatus, LatePayment, Orphans, Prefer, Rules, RulesPatch, SalesPatch, SalesWindow, Terms,
+    TermsPatch, TicketRule,
 };
 use boxoffice_core::schedule::{Pattern, SchedulePlan, Slot, Ticket, Window};
 use boxoffice_core::seats::{Seat, SeatState};
@@ -60,7 +60,17 @@ fn rules_patch() -> RulesPatch {
 
 fn terms_patch() -> TermsPatch {
     let name = Some("Gala".to_owned());
-    TermsPatch { name, status: Some(InventoryStatus::Closed), sales: Some(sales()), rules: rules_patch() }
+    TermsPatch {
+        name,
+        status: Some(InventoryStatus::Closed),
+        sales: SalesPatch::Window(sales()),
+        rules: rules_patch(),
+    }
+}
+
+fn patch_sales(sales: SalesPatch) -> Action {
+    let terms = TermsPatch { sales, ..TermsPatch::default() };
+    Action::PatchShop(Box::new(PatchShop { terms }))
 }
 
 fn sections() -> Vec<SectionPlan> {
@@ -177,6 +187,8 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
             })),
         ),
         ("patch_shop", Action::PatchShop(Box::new(PatchShop { terms: terms_patch() }))),
+        ("patch_shop_opens_at", patch_sales(SalesPatch::OpensAt(None))),
+        ("patch_shop_closes_at", patch_sales(SalesPatch::ClosesAt(Some(moment(2))))),
         ("block_seats", Action::BlockSeats(BlockSeats { seats: section_seats() })),
         ("unblock_seats", Action::UnblockSeats(UnblockSeats { seats: section_seats() })),
         ("add_slot", Action::AddSlot(AddSlot { date: Date(20_788), window: window() })),

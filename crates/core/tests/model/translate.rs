@@ -13,7 +13,7 @@ use boxoffice_core::event::SeatName;
 use boxoffice_core::ids::{Actor, BookingId, RedeemCode};
 use boxoffice_core::memory::KeyDigest;
 use boxoffice_core::money::{Money, PriceStep};
-use boxoffice_core::rules::{InventoryStatus, RulesPatch, SalesWindow, TermsPatch};
+use boxoffice_core::rules::{InventoryStatus, RulesPatch, SalesPatch, SalesWindow, TermsPatch};
 use boxoffice_core::schedule::Ticket;
 use boxoffice_core::seats::Seat;
 use boxoffice_core::shop::PickupWindow;
@@ -459,7 +459,12 @@ fn terms(change: TermsOp, now: Timestamp) -> TermsPatch {
         TermsOp::Sales { opens, closes } => {
             let opens_at = opens.map(|minutes| Timestamp(now.0 + (i64::from(minutes) - 10) * 30_000));
             let closes_at = closes.map(|minutes| Timestamp(now.0 + (i64::from(minutes) - 5) * 60_000));
-            terms.sales = Some(SalesWindow { opens_at, closes_at });
+            terms.sales = match (opens, closes) {
+                // The other end stays.
+                (Some(minutes), _) if minutes % 3 == 1 => SalesPatch::OpensAt(opens_at),
+                (_, Some(minutes)) if minutes % 3 == 1 => SalesPatch::ClosesAt(closes_at),
+                _ => SalesPatch::Window(SalesWindow { opens_at, closes_at }),
+            };
         }
         TermsOp::HoldTtl(choice) => rules.hold_ttl_seconds = seconds(choice),
         TermsOp::MaxHold(choice) => rules.max_hold_seconds = seconds(choice),

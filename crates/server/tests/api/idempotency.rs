@@ -182,6 +182,49 @@ fn what_counts_is_the_request_as_it_was_understood() {
 }
 
 #[test]
+fn null_is_another_request_than_nothing_where_it_means_something_else() {
+    let shop = Venue::bakery(&json!({}));
+    shop.add_box(&json!({}));
+    let patch = |key: &str, path: &str, body: &Value| {
+        shop.server.call("PATCH", &shop.at(path)).key(key).json(body).send()
+    };
+    let rows = [
+        (
+            "",
+            json!({ "rules": { "hold_ttl_seconds": 600 } }),
+            json!({ "rules": { "hold_ttl_seconds": 600, "max_active_bookings_per_customer": null } }),
+        ),
+        (
+            "",
+            json!({ "rules": { "hold_ttl_seconds": 601 } }),
+            json!({ "rules": { "hold_ttl_seconds": 601, "max_units_per_customer": null } }),
+        ),
+        ("", json!({ "name": "B", "sales": {} }), json!({ "name": "B", "sales": { "opens_at": null } })),
+        ("", json!({ "name": "C", "sales": {} }), json!({ "name": "C", "sales": { "closes_at": null } })),
+        ("/boxes/evening", json!({ "price": 1 }), json!({ "price": 1, "pickup": null })),
+    ];
+    for (number, (path, without, with_null)) in rows.iter().enumerate() {
+        let (key, reversed) = (format!("without-{number}"), format!("with-{number}"));
+        patch(&key, path, without).expect(200);
+        patch(&key, path, with_null).expect_problem(422, "IDEMPOTENCY_KEY_REUSED");
+        patch(&reversed, path, with_null).expect(200);
+        patch(&reversed, path, without).expect_problem(422, "IDEMPOTENCY_KEY_REUSED");
+        assert!(patch(&key, path, without).is_replay() && patch(&reversed, path, with_null).is_replay());
+    }
+}
+
+#[test]
+fn a_time_that_cannot_be_written_is_refused_under_a_key_too() {
+    let server = Server::shared();
+    for time in ["0000-01-01T00:00:00+01:00", "9999-12-31T23:59:59-01:00"] {
+        let body = event_body(&unique("gala"), &with(section(1, 1), &json!({ "starts_at": time })));
+        let reply = server.call("POST", "/v1/events").key(&unique("key")).json(&body).send();
+        reply.expect_problem(400, "INVALID_REQUEST");
+        assert_eq!(reply.pointer(), "/starts_at");
+    }
+}
+
+#[test]
 fn a_key_belongs_to_the_inventory_it_acts_on() {
     let (one, two) = (Venue::hall(1, 9), Venue::hall(1, 9));
     let first = one.booking_call(&best(1)).key("key").send().expect(201);

@@ -6,7 +6,7 @@ use boxoffice_core::commands::{Book, CreateEvent, Places, SeatWish, Want};
 use boxoffice_core::ids::InventoryKind;
 use boxoffice_core::money::{Currency, Money, PriceStep};
 use boxoffice_core::rules::{InventoryStatus, LatePayment, Orphans, Prefer, TicketRule};
-use boxoffice_core::rules::{Rules, RulesPatch, SalesWindow, Terms, TermsPatch};
+use boxoffice_core::rules::{Rules, RulesPatch, SalesPatch, SalesWindow, Terms, TermsPatch};
 use boxoffice_core::schedule::{Pattern, Window};
 use boxoffice_core::shop::PickupWindow;
 
@@ -78,7 +78,7 @@ pub(super) fn new_terms(
             require_idempotency_key: false,
         },
     };
-    patched_terms(&terms, &TermsPatch { name: Some(name.to_owned()), status: None, sales: None, rules })
+    patched_terms(&terms, &TermsPatch { name: Some(name.to_owned()), rules, ..TermsPatch::default() })
 }
 
 pub(super) fn patched_terms(old: &Terms, patch: &TermsPatch) -> Decided<Terms> {
@@ -89,8 +89,14 @@ pub(super) fn patched_terms(old: &Terms, patch: &TermsPatch) -> Decided<Terms> {
     if let Some(status) = patch.status {
         terms.status = status;
     }
-    if let Some(sales) = patch.sales {
-        terms.sales = sales;
+    if let SalesPatch::Window(window) = patch.sales {
+        terms.sales = window;
+    }
+    if let SalesPatch::OpensAt(opens_at) = patch.sales {
+        terms.sales.opens_at = opens_at;
+    }
+    if let SalesPatch::ClosesAt(closes_at) = patch.sales {
+        terms.sales.closes_at = closes_at;
     }
     let rules = &mut terms.rules;
     let new = &patch.rules;

@@ -117,13 +117,7 @@ pub(crate) async fn patch(
 ) -> Result<Response, Problem> {
     let number = find_inventory(&app.engine, &caller.tenant, KIND, &id).await?;
     let standing = app.engine.view(number).await?;
-    let terms = terms_patch(
-        &standing.terms,
-        request.name.as_ref(),
-        request.status,
-        request.sales,
-        request.rules.as_ref(),
-    );
+    let terms = terms_patch(request.name.as_ref(), request.status, request.sales, request.rules.as_ref());
     let mut section_prices = prices(request.sections.as_deref(), "/sections")?;
     let mut area_prices = prices(request.areas.as_deref(), "/areas")?;
     for (name, price) in request.prices.iter().flat_map(|prices| &prices.0) {

@@ -79,15 +79,8 @@ pub(crate) async fn patch(
     Input(request): Input<SchedulePatch>,
 ) -> Result<Response, Problem> {
     let number = find_inventory(&app.engine, &caller.tenant, KIND, &id).await?;
-    let standing = app.engine.view(number).await?;
     let action = Action::PatchSchedule(Box::new(PatchSchedule {
-        terms: terms_patch(
-            &standing.terms,
-            request.name.as_ref(),
-            request.status,
-            request.sales,
-            request.rules.as_ref(),
-        ),
+        terms: terms_patch(request.name.as_ref(), request.status, request.sales, request.rules.as_ref()),
         pattern: PatternPatch {
             windows: request.windows.as_ref().map(|windows| windows.iter().map(NewWindow::window).collect()),
             days: request.days,

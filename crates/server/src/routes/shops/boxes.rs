@@ -18,7 +18,7 @@ use crate::app::App;
 use crate::caller::{Caller, RunsSales};
 use crate::idempotency::IdempotencyKey;
 use crate::ids::{MADE_ID_CHARACTERS, find_inventory, readable};
-use crate::input::{Input, nullable};
+use crate::input::{Input, nullable, told_apart};
 use crate::outer::json;
 use crate::page::{self, Page};
 use crate::path::Path;
@@ -156,7 +156,7 @@ pub(crate) struct BoxPatch {
     #[schema(minimum = 0, maximum = 1_000_000_000_000_i64)]
     price: Option<i64>,
     /// `null`: any time.
-    #[serde(default, deserialize_with = "nullable")]
+    #[serde(default, deserialize_with = "nullable", serialize_with = "told_apart")]
     #[schema(value_type = Option<PickupBody>)]
     pickup: Option<Option<PickupBody>>,
     #[serde(default)]

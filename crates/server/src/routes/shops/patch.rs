@@ -63,14 +63,7 @@ pub(crate) async fn patch(
     Input(request): Input<ShopPatch>,
 ) -> Result<Response, Problem> {
     let number = find_inventory(&app.engine, &caller.tenant, KIND, &id).await?;
-    let standing = app.engine.view(number).await?;
-    let terms = terms_patch(
-        &standing.terms,
-        request.name.as_ref(),
-        request.status,
-        request.sales,
-        request.rules.as_ref(),
-    );
+    let terms = terms_patch(request.name.as_ref(), request.status, request.sales, request.rules.as_ref());
     let action = Action::PatchShop(Box::new(PatchShop { terms }));
     let asked = Asked { app: &app, caller: &caller, key: &key, operation: "patch shop", request: &request };
     let granted = asked.send(number, action).await?;

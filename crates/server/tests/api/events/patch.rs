@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::venue::{Venue, best, seconds_from_now, section, with};
+use crate::venue::{Venue, best, ms, seconds_from_now, section, with};
 
 #[test]
 fn what_is_named_changes_and_the_rest_stays() {
@@ -70,6 +70,27 @@ fn a_closed_event_and_a_sales_window_refuse_new_bookings_but_not_payments() {
     }
     hall.patch(&json!({ "status": "closed" })).expect(200);
     assert_eq!(hall.act(&hold, "confirm", &json!({})).told(), "confirmed A-1 1-1 for 1000");
+}
+
+#[test]
+fn both_ends_of_the_sales_window_may_be_patched_at_the_same_time() {
+    let hall = Venue::hall(1, 1);
+    for minute in 1..=40 {
+        let (opens_at, closes_at) =
+            (seconds_from_now(-3_600 - 60 * minute), seconds_from_now(3_600 + 60 * minute));
+        let patch = |sales| {
+            hall.patch(&json!({ "sales": sales })).expect(200);
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| patch(json!({ "opens_at": opens_at })));
+            patch(json!({ "closes_at": closes_at }));
+        });
+        let sales = &hall.show()["sales"];
+        assert_eq!(
+            (ms(&sales["opens_at"]), ms(&sales["closes_at"])),
+            (ms(&json!(opens_at)), ms(&json!(closes_at)))
+        );
+    }
 }
 
 #[test]
