@@ -1,7 +1,7 @@
 //! `POST /v1/batch`: many commands, each for itself, answered when all are durable.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use axum::response::Response;
 use boxoffice_core::command::{Action, Command};
 use boxoffice_core::ids::{BookingId, InventoryKind};
 use boxoffice_core::outcome::Outcome;
+use boxoffice_core::refusal::Refusal;
 use boxoffice_core::time::Timestamp;
 use boxoffice_engine::view::StockView;
 use boxoffice_engine::{Answer, InventoryNumber, SubmitError};
@@ -92,6 +93,30 @@ enum Op {
     Redeem(BookingId, Redemption),
     /// Nobody need be asked: it cannot be understood, or is of a booking that cannot exist.
     Refused(Box<Problem>),
+}
+
+/// What a command acts on.
+enum On<'a> {
+    /// A booking that it makes, and the id that it is to have, if the caller chose one.
+    New(&'a NewBooking, Option<BookingId>),
+    Booking(BookingId),
+    Nothing,
+}
+
+impl Op {
+    fn on(&self) -> On<'_> {
+        match self {
+            Op::Book(request) => {
+                On::New(request, request.id.map(|id| BookingId::from_bytes(id.into_bytes())))
+            }
+            Op::Confirm(id, _)
+            | Op::Extend(id, _)
+            | Op::Cancel(id, _)
+            | Op::Move(id, _)
+            | Op::Redeem(id, _) => On::Booking(*id),
+            Op::Refused(_) => On::Nothing,
+        }
+    }
 }
 
 const OPS: [&str; 6] = ["book", "confirm", "extend", "cancel", "move", "redeem"];
@@ -304,29 +329,15 @@ pub(crate) async fn batch(
         request_id: &request_id,
         batch: header_key.0.as_ref().map(|_| fingerprint_of(&caller, &commands)),
         made: HashMap::new(),
-        decided: false,
-        another: false,
         replayed: false,
         fresh: false,
         text: Pieces::for_results(commands.len()),
         booked: None,
     };
     answered.text.open().extend_from_slice(RESULTS);
+    answered.claim(&commands, &header_key).await?;
     let mut first = 0;
-    // The first that is decided under the header's key goes ahead: it tells whether that was used for another batch, of which
-    // nothing more is done.
-    while header_key.0.is_some() && !answered.decided && first < commands.len() {
-        let rest = &commands[first..];
-        let ahead = rest.iter().position(|command| command.key.is_none()).map_or(rest.len(), |at| at + 1);
-        for part in parts_of(&rest[..ahead]) {
-            answered.send(part, first, &header_key).await;
-            first += part.len();
-        }
-    }
-    if answered.another {
-        return Err(idempotency_key_reused());
-    }
-    for part in parts_of(&commands[first..]) {
+    for part in parts_of(&commands) {
         answered.send(part, first, &header_key).await;
         first += part.len();
     }
@@ -408,22 +419,14 @@ fn parts_of(commands: &[BatchCommand]) -> Vec<&[BatchCommand]> {
     let mut first = 0;
     let mut booked = HashSet::new();
     for (index, command) in commands.iter().enumerate() {
-        let acts_on = match &command.op {
-            Op::Book(request) => {
-                booked.extend(request.id.map(|id| BookingId::from_bytes(id.into_bytes())));
-                continue;
+        match command.op.on() {
+            On::New(_, named) => booked.extend(named),
+            On::Booking(id) if booked.contains(&id) => {
+                parts.push(&commands[first..index]);
+                first = index;
+                booked.clear();
             }
-            Op::Confirm(id, _)
-            | Op::Extend(id, _)
-            | Op::Cancel(id, _)
-            | Op::Move(id, _)
-            | Op::Redeem(id, _) => id,
-            Op::Refused(_) => continue,
-        };
-        if booked.contains(acts_on) {
-            parts.push(&commands[first..index]);
-            first = index;
-            booked.clear();
+            On::Booking(_) | On::Nothing => {}
         }
     }
     parts.push(&commands[first..]);
@@ -461,10 +464,6 @@ struct Answered<'a> {
     batch: Option<u64>,
     /// Bookings that this batch made under ids of the caller's own.
     made: HashMap<BookingId, InventoryNumber>,
-    /// Whether a command was decided under the header's key, now or earlier.
-    decided: bool,
-    /// Whether the header's key was used for another batch.
-    another: bool,
     /// Whether some of it was said before.
     replayed: bool,
     /// Whether some of it was decided now, or may be decided otherwise the next time.
@@ -510,6 +509,54 @@ impl Pieces {
 }
 
 impl Answered<'_> {
+    /// Has the key of the header remembered for this batch wherever it is going to act under that key, before anything is done: another
+    /// batch, or any other request, under the same key is refused there as a whole.
+    async fn claim(&mut self, commands: &[BatchCommand], header_key: &IdempotencyKey) -> Result<(), Problem> {
+        let Some(batch) = self.batch else { return Ok(()) };
+        let inventories = self.under_the_key_of_the_header(commands).await;
+        let asked = Asked {
+            app: self.app,
+            caller: self.caller,
+            key: header_key,
+            operation: "claim for a batch",
+            request: &batch,
+        };
+        // To end what is due is what every command does: this one does nothing else.
+        let claims = inventories.into_iter().map(|inventory| (inventory, asked.command(Action::Expire)));
+        for answer in self.app.engine.submit_all(claims.collect()).await {
+            match answer.map(|answer| answer.outcome) {
+                Ok(Outcome::Refused(refusal)) if *refusal == Refusal::IdempotencyKeyReused => {
+                    return Err(idempotency_key_reused());
+                }
+                // What is refused for another reason has its commands refused for it. One that cannot be read does not stop the others.
+                Ok(Outcome::Granted(_) | Outcome::Refused(_)) | Err(SubmitError::Damaged(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Where commands without a key of their own go, as far as that can be known before any is sent: the others are not sent at all.
+    async fn under_the_key_of_the_header(&mut self, commands: &[BatchCommand]) -> BTreeSet<InventoryNumber> {
+        let (mut inventories, mut named) = (BTreeSet::new(), HashMap::new());
+        for command in commands {
+            let inventory = match command.op.on() {
+                On::New(request, id) => {
+                    let inventory = self.inventory(request).await.ok();
+                    named.extend(id.zip(inventory));
+                    inventory
+                }
+                On::Booking(id) => match named.get(&id) {
+                    Some(inventory) => Some(*inventory),
+                    None => find_booking(self.app, self.caller, id).await.ok().map(|(number, _)| number),
+                },
+                On::Nothing => None,
+            };
+            inventories.extend(inventory.filter(|_| command.key.is_none()));
+        }
+        inventories
+    }
+
     /// Sends a part of the commands and writes down what was answered.
     async fn send(&mut self, part: &[BatchCommand], first: usize, header_key: &IdempotencyKey) {
         // Problems are large and few: thousands that were sent are not to take as much room.
@@ -552,14 +599,11 @@ impl Answered<'_> {
                 }
                 Err(problem) => Err(*problem),
             };
-            let is_told = result.as_ref().map_or_else(|problem| problem.status.is_client_error(), |_| true);
-            self.decided |= was_sent && is_told && command.key.is_none();
             match &mut result {
                 Ok((_, granted)) if granted.answer.replayed => self.replayed = true,
                 Ok(_) => self.fresh = true,
                 Err(problem) => {
                     self.note(problem, was_sent);
-                    self.another |= command.key.is_none() && problem.code == "IDEMPOTENCY_KEY_REUSED";
                     // What no key remembers is said the same again, too, for as long as the request is to blame: under the id of
                     // the key, and not as of the sequence at which it was looked at this time.
                     if problem.answer_id.is_none()

@@ -311,6 +311,75 @@ fn another_batch_is_found_out_behind_commands_with_keys_of_their_own() {
 }
 
 #[test]
+fn nothing_of_another_batch_is_done_wherever_the_first_was_decided() {
+    let (hall, other_hall) = (Venue::hall(1, 9), Venue::hall(1, 9));
+    let (one, elsewhere) = (book(&hall, &best(1)), book(&other_hall, &best(1)));
+    let many = |quantity: u32| book(&hall, &best(quantity));
+    let own = |key: &str| with(one.clone(), &json!({ "idempotency_key": key }));
+    let steal = json!({ "op": "steal" });
+    let rows = [
+        // What cannot be understood, or could never be accepted, is not remembered, and hides nothing.
+        (vec![steal.clone(), one.clone()], vec![one.clone()]),
+        (vec![many(11), one.clone()], vec![many(12), one.clone(), one.clone()]),
+        // Neither does another inventory, nor a key of its own.
+        (vec![one.clone()], vec![elsewhere.clone(), one.clone()]),
+        (vec![one.clone()], vec![own("first of all"), one.clone(), steal]),
+    ];
+    for (number, (first, second)) in rows.into_iter().enumerate() {
+        let key = format!("batch-{number}");
+        let send = |commands: &[Value]| {
+            let batch = json!({ "commands": commands });
+            hall.server.call("POST", "/v1/batch").key(&key).json(&batch).send()
+        };
+        let answer = send(&first);
+        answer.expect(200);
+        let before = (hall.seats(), other_hall.seats());
+        send(&second).expect_problem(422, "IDEMPOTENCY_KEY_REUSED");
+        assert_eq!((hall.seats(), other_hall.seats()), before, "row {number}: nothing of it is done");
+        assert_eq!(send(&first).text(), answer.text());
+    }
+}
+
+#[test]
+fn a_key_is_the_same_one_for_a_batch_and_for_a_single_booking() {
+    let hall = Venue::hall(1, 9);
+    let send = |key: &str| {
+        let batch = json!({ "commands": [book(&hall, &best(1))] });
+        hall.server.call("POST", "/v1/batch").key(key).json(&batch).send()
+    };
+    hall.booking_call(&best(1)).key("alone first").send().expect(201);
+    send("alone first").expect_problem(422, "IDEMPOTENCY_KEY_REUSED");
+    send("batch first").expect(200);
+    hall.booking_call(&best(1)).key("batch first").send().expect_problem(422, "IDEMPOTENCY_KEY_REUSED");
+    assert_eq!(hall.seats(), ["hh......."]);
+}
+
+#[test]
+fn actions_on_bookings_belong_to_their_batch_too() {
+    let hall = Venue::hall(1, 9);
+    let (ann, bob) = (hall.booked(&best(1)), hall.booked(&best(1)));
+    let send = |commands: &[Value]| {
+        let batch = json!({ "commands": commands });
+        hall.server.call("POST", "/v1/batch").key("actions").json(&batch).send()
+    };
+    let confirm = |booking: &Value| json!({ "op": "confirm", "id": booking["id"] });
+    // A booking of the same batch, made under a key of its own, is acted on under that of the header.
+    let id = "0199bbbb-0000-7000-8000-0000c0de0042";
+    let named =
+        with(book(&hall, &best(1)), &json!({ "id": id, "idempotency_key": "named", "customer": "cy" }));
+    let commands = [confirm(&ann), named, json!({ "op": "confirm", "id": id })];
+    let first = send(&commands);
+    let answer = first.expect(200);
+    let statuses: Vec<&Value> =
+        answer["results"].as_array().expect("results").iter().map(|result| &result["status"]).collect();
+    assert_eq!(statuses, [200, 201, 200]);
+    send(&[confirm(&bob)]).expect_problem(422, "IDEMPOTENCY_KEY_REUSED");
+    assert_eq!(hall.seats(), ["shs......"]);
+    let again = send(&commands);
+    assert_eq!((again.text(), again.is_replay()), (first.text(), true));
+}
+
+#[test]
 fn a_key_that_stands_there_twice_is_refused_whatever_it_says() {
     let hall = Venue::hall(1, 5);
     let text = book(&hall, &best(1)).to_string();
