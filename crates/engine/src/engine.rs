@@ -569,17 +569,32 @@ impl Engine {
         first: u64,
         last: u64,
     ) -> Result<Option<Vec<Arc<StockView>>>, LoadError> {
-        if self.unavailable_for().is_some() {
-            return Err(StoreError::Unavailable("it has not for a while".to_owned()).into());
-        }
+        self.must_be_available()?;
         history::stocks(&*self.running.shared.store, inventory, first, last)
+    }
+
+    /// Those of some bookings that were there after a batch, as they were then, in no order; `None` if that cannot be told any more, or
+    /// not without reading too much. Reads the store, and blocks for as long as that takes.
+    pub fn bookings_after(
+        &self,
+        inventory: InventoryNumber,
+        sequence: u64,
+        ids: &[BookingId],
+    ) -> Result<Option<Vec<Arc<Booking>>>, LoadError> {
+        self.must_be_available()?;
+        history::bookings(&*self.running.shared.store, inventory, ids, sequence)
+    }
+
+    fn must_be_available(&self) -> Result<(), StoreError> {
+        match self.unavailable_for() {
+            Some(_) => Err(StoreError::Unavailable("it has not for a while".to_owned())),
+            None => Ok(()),
+        }
     }
 
     /// The small records whose names begin with a prefix, in order of name. Reads the store.
     pub fn documents(&self, prefix: &str) -> Result<Vec<Document>, StoreError> {
-        if self.unavailable_for().is_some() {
-            return Err(StoreError::Unavailable("it has not for a while".to_owned()));
-        }
+        self.must_be_available()?;
         self.running.shared.store.documents(prefix)
     }
 

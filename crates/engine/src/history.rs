@@ -1,12 +1,15 @@
-//! What an inventory was: its stock after each batch of some time ago, made again from the journal.
+//! What an inventory was some time ago: its stock and its bookings, made again from the journal.
 
 use std::sync::Arc;
 
+use boxoffice_core::booking::Booking;
+use boxoffice_core::change::Change;
 use boxoffice_core::codec;
+use boxoffice_core::ids::BookingId;
 use boxoffice_core::inventory::Inventory;
 
 use crate::ids::InventoryNumber;
-use crate::limits::{HISTORY_BYTES_MAX, JOURNAL_READ_BYTES};
+use crate::limits::{HISTORY_BYTES_MAX, JOURNAL_READ_BYTES, PAST_BOOKINGS_BYTES_MAX};
 use crate::load::{Chain, LoadError, catching_panics};
 use crate::store::{Store, Stored};
 use crate::view::{StockView, Touched};
@@ -19,53 +22,92 @@ pub(crate) fn stocks(
     first: u64,
     last: u64,
 ) -> Result<Option<Vec<Arc<StockView>>>, LoadError> {
-    catching_panics(number, || stocks_trusting(store, number, first, last))
+    catching_panics(number, || {
+        let Some(mut past) = Past::load(store, number, first)? else { return Ok(None) };
+        let mut stocks: Vec<Arc<StockView>> = Vec::new();
+        if past.chain.sequence == first {
+            stocks.extend(StockView::new(&past.inventory).map(Arc::new));
+        }
+        let is_told =
+            past.replay(store, last, HISTORY_BYTES_MAX, |inventory, sequence, changes| {
+                match stocks.last() {
+                    Some(before) => {
+                        let stock = before.refreshed(inventory, &Touched::by(changes, inventory));
+                        stocks.push(Arc::new(stock));
+                    }
+                    None if sequence == first => stocks.extend(StockView::new(inventory).map(Arc::new)),
+                    None => {}
+                }
+            })?;
+        Ok(is_told.then_some(stocks))
+    })
 }
 
-fn stocks_trusting(
+/// Those of some bookings that were there after a batch, as they were then; `None` if that cannot be told, as above.
+pub(crate) fn bookings(
     store: &dyn Store,
     number: InventoryNumber,
-    first: u64,
-    last: u64,
-) -> Result<Option<Vec<Arc<StockView>>>, LoadError> {
-    let Some(Stored { snapshot, .. }) = store.load(number)? else { return Ok(None) };
-    let (mut inventory, mut chain) = (Inventory::default(), Chain::default());
-    match snapshot {
-        Some((manifest, contents)) if manifest.sequence <= first => {
-            inventory = codec::decode_inventory(&contents).map_err(|error| LoadError::Snapshot {
-                inventory: number,
-                sequence: manifest.sequence,
-                problem: error.to_string(),
-            })?;
-            chain = Chain { sequence: manifest.sequence, hash: manifest.hash };
+    ids: &[BookingId],
+    sequence: u64,
+) -> Result<Option<Vec<Arc<Booking>>>, LoadError> {
+    catching_panics(number, || {
+        let Some(mut past) = Past::load(store, number, sequence)? else { return Ok(None) };
+        let is_told = past.replay(store, sequence, PAST_BOOKINGS_BYTES_MAX, |_, _, _| {})?;
+        let there = |id: &BookingId| past.inventory.booking(*id).cloned();
+        Ok(is_told.then(|| ids.iter().filter_map(there).collect()))
+    })
+}
+
+/// An inventory on its way from its snapshot, or from nothing, to a batch of the past.
+struct Past {
+    number: InventoryNumber,
+    inventory: Inventory,
+    chain: Chain,
+}
+
+impl Past {
+    /// From where `first` can be reached, if there is such a place.
+    fn load(store: &dyn Store, number: InventoryNumber, first: u64) -> Result<Option<Past>, LoadError> {
+        let Some(Stored { snapshot, .. }) = store.load(number)? else { return Ok(None) };
+        let (mut inventory, mut chain) = (Inventory::default(), Chain::default());
+        match snapshot {
+            Some((manifest, contents)) if manifest.sequence <= first => {
+                inventory = codec::decode_inventory(&contents).map_err(|error| LoadError::Snapshot {
+                    inventory: number,
+                    sequence: manifest.sequence,
+                    problem: error.to_string(),
+                })?;
+                chain = Chain { sequence: manifest.sequence, hash: manifest.hash };
+            }
+            // Of what was before it, the beginning is cut off.
+            Some((manifest, _)) if manifest.journal_from > 1 => return Ok(None),
+            Some(_) | None => {}
         }
-        // Of what was before it, the beginning is cut off.
-        Some((manifest, _)) if manifest.journal_from > 1 => return Ok(None),
-        Some(_) | None => {}
+        Ok(Some(Past { number, inventory, chain }))
     }
-    let mut stocks: Vec<Arc<StockView>> = Vec::new();
-    if chain.sequence == first {
-        stocks.extend(StockView::new(&inventory).map(Arc::new));
-    }
-    let mut bytes_read = 0;
-    while chain.sequence < last {
-        let records = store.records(number, chain.sequence, JOURNAL_READ_BYTES)?;
-        bytes_read += records.iter().map(Vec::len).sum::<usize>();
-        if records.is_empty() || bytes_read > HISTORY_BYTES_MAX {
-            return Ok(None);
-        }
-        for bytes in records.iter().take(usize::try_from(last - chain.sequence).unwrap_or(usize::MAX)) {
-            let changes = chain.follow(number, bytes)?.changes;
-            inventory.replay(&changes);
-            match stocks.last() {
-                Some(before) => {
-                    let stock = before.refreshed(&inventory, &Touched::by(&changes, &inventory));
-                    stocks.push(Arc::new(stock));
-                }
-                None if chain.sequence == first => stocks.extend(StockView::new(&inventory).map(Arc::new)),
-                None => {}
+
+    /// Goes on to a batch, and shows the inventory after each, with what it changed; whether that batch was reached.
+    fn replay(
+        &mut self,
+        store: &dyn Store,
+        last: u64,
+        bytes_max: usize,
+        mut show: impl FnMut(&Inventory, u64, &[Change]),
+    ) -> Result<bool, LoadError> {
+        let mut bytes_read = 0;
+        while self.chain.sequence < last {
+            let records = store.records(self.number, self.chain.sequence, JOURNAL_READ_BYTES)?;
+            bytes_read += records.iter().map(Vec::len).sum::<usize>();
+            if records.is_empty() || bytes_read > bytes_max {
+                return Ok(false);
+            }
+            let left = usize::try_from(last - self.chain.sequence).unwrap_or(usize::MAX);
+            for bytes in records.iter().take(left) {
+                let changes = self.chain.follow(self.number, bytes)?.changes;
+                self.inventory.replay(&changes);
+                show(&self.inventory, self.chain.sequence, &changes);
             }
         }
+        Ok(true)
     }
-    Ok(Some(stocks))
 }

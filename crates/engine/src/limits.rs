@@ -59,6 +59,8 @@ pub const JOURNAL_READ_BYTES: usize = 4 * 1024 * 1024;
 /// Bytes of the journal that are replayed to tell what an inventory was some batches ago: that takes about a second. What
 /// would take more is not told.
 pub const HISTORY_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// The same to tell what some bookings were: about a tenth of a second, for which whoever is told of them by the thousand can wait.
+pub const PAST_BOOKINGS_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Answers to idempotency keys are forgotten in bulk: at most this often.
 pub const FORGET_KEYS_EVERY_MS: i64 = 60_000;
 /// How often a store that others write to is asked what they changed: so long a view may be behind.

@@ -34,6 +34,8 @@ pub enum SubscriptionError {
     Gone {
         /// The last batch that was given out.
         after: u64,
+        /// The first batch after it that the journal still has.
+        first: Option<u64>,
     },
     /// The journal cannot be read.
     #[error(transparent)]
@@ -76,11 +78,11 @@ impl Subscription {
             Some(batch) => batch,
             None => {
                 self.read_journal().await?;
-                self.read.pop().ok_or(SubscriptionError::Gone { after: last })?
+                self.read.pop().ok_or(SubscriptionError::Gone { after: last, first: None })?
             }
         };
         if batch.sequence != wanted {
-            return Err(SubscriptionError::Gone { after: last });
+            return Err(SubscriptionError::Gone { after: last, first: Some(batch.sequence) });
         }
         self.last = wanted;
         Ok(batch)

@@ -32,6 +32,11 @@ pub(crate) const CODES: &[Code] = &[
     of(404, "BOX_NOT_FOUND", "The shop has no such box."),
     of(404, "DELIVERY_NOT_FOUND", "The webhook has no such delivery."),
     of(404, "EVENT_NOT_FOUND", "There is no such event."),
+    of(
+        404,
+        "JOURNAL_CUT",
+        "The journal no longer reaches back that far (`--journal-retention`); it begins at `first_sequence`.",
+    ),
     of(404, "KEY_NOT_FOUND", "There is no such key."),
     of(404, "ROUTE_NOT_FOUND", "There is nothing at this address."),
     of(404, "SCHEDULE_NOT_FOUND", "There is no such schedule."),

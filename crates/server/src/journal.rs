@@ -288,10 +288,10 @@ fn section_name(stock: &StockView, section: u16) -> &str {
 /// The journal could not be read on.
 pub(crate) fn unreadable(error: SubscriptionError) -> Problem {
     match error {
-        SubscriptionError::Gone { after } => Problem::not_found(
-            "JOURNAL_CUT",
-            format!("The journal no longer has what comes after sequence {after}."),
-        ),
+        SubscriptionError::Gone { after, first } => {
+            let detail = format!("The journal no longer has what comes after sequence {after}.");
+            Problem::not_found("JOURNAL_CUT", detail).with("first_sequence", json!(first))
+        }
         SubscriptionError::Overloaded => {
             Problem::unavailable("OVERLOADED", "Too many others read the journal; try again.", 1)
         }

@@ -82,5 +82,5 @@ async fn what_the_journal_no_longer_has_is_said_to_be_gone() {
     let mut kept = scene.engine.subscribe(hall, 4).await.unwrap();
     assert_eq!(kept.next().await.unwrap().sequence, 5);
     let mut gone = scene.engine.subscribe(hall, 2).await.unwrap();
-    assert!(matches!(gone.next().await, Err(SubscriptionError::Gone { after: 2 })));
+    assert!(matches!(gone.next().await, Err(SubscriptionError::Gone { after: 2, first: Some(5) })));
 }

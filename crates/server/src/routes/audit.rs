@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use boxoffice_core::booking::Booking;
 use boxoffice_core::ids::Actor;
-use boxoffice_engine::InventoryNumber;
+use boxoffice_engine::{InventoryNumber, SubscriptionError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::Semaphore;
@@ -101,7 +101,7 @@ pub(crate) async fn audit(
     Ok(json(StatusCode::OK, &Page { items, next_cursor }, false))
 }
 
-/// What made a booking what it is, from the beginning, and at least so much of it as is wanted.
+/// What made a booking what it is, as far back as the journal reaches, and at least so much of it as is wanted.
 async fn deeds(
     app: &App,
     number: InventoryNumber,
@@ -111,8 +111,19 @@ async fn deeds(
     let stock = app.engine.view(number).await?;
     let mut subscription = app.engine.subscribe(number, 0).await?;
     let mut deeds = Vec::new();
-    for sequence in 1..=stock.sequence {
-        let batch = subscription.next().await.map_err(unreadable)?;
+    let mut read = 0;
+    while read < stock.sequence {
+        let batch = match subscription.next().await {
+            // The journal was cut, and tells what was done from there on.
+            Err(SubscriptionError::Gone { first: Some(first), .. }) => {
+                read = first - 1;
+                subscription = app.engine.subscribe(number, read).await?;
+                continue;
+            }
+            Err(SubscriptionError::Gone { first: None, .. }) => break,
+            batch => batch.map_err(unreadable)?,
+        };
+        read = batch.sequence;
         for (heading, change) in headed(&batch.changes) {
             if change.booking() != Some(booking.id) {
                 continue;
@@ -125,7 +136,7 @@ async fn deeds(
         if deeds.len() >= wanted.min(booking.version as usize) {
             break;
         }
-        if sequence.is_multiple_of(BATCHES_AT_ONCE) {
+        if read.is_multiple_of(BATCHES_AT_ONCE) {
             tokio::task::yield_now().await;
         }
     }

@@ -81,7 +81,7 @@ pub(crate) struct ChangeBody {
     ),
     responses(
         (status = 200, description = "Some of the journal.", body = JournalPage),
-        (status = 404, description = "`EVENT_NOT_FOUND`, `SCHEDULE_NOT_FOUND`, `SHOP_NOT_FOUND`"),
+        (status = 404, description = "`EVENT_NOT_FOUND`, `SCHEDULE_NOT_FOUND`, `SHOP_NOT_FOUND`, `JOURNAL_CUT`"),
     ),
 )]
 pub(crate) async fn journal(

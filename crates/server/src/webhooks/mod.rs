@@ -72,9 +72,9 @@ impl Webhook {
         self.disabled_at_ms.map(Timestamp)
     }
 
-    fn document(&self) -> (String, Option<Vec<u8>>) {
+    fn document(&self, prefix: &str) -> (String, Option<Vec<u8>>) {
         let contents = serde_json::to_vec(self).expect("a webhook is plain data");
-        (format!("{DOCUMENT_PREFIX}{}", self.id), Some(contents))
+        (format!("{prefix}{}", self.id), Some(contents))
     }
 }
 
@@ -96,6 +96,8 @@ pub(crate) struct Made {
 }
 
 const DOCUMENT_PREFIX: &str = "webhook/";
+/// Webhooks that were deleted, for whoever sends again the request that made one: made anew, it would live again.
+const DELETED_PREFIX: &str = "webhook-deleted/";
 const ID_CHARACTERS: usize = 20;
 /// Requests that wait for the task.
 const ORDERS_MAX: usize = 64;

@@ -1,12 +1,13 @@
 //! From the journal to messages: what happened to bookings, and what is sold out.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use boxoffice_core::booking::{Booking, Details, Status, Units};
 use boxoffice_core::change::Change;
 use boxoffice_core::ids::{BookingId, InventoryKind};
 use boxoffice_core::time::{SlotId, Timestamp};
+use boxoffice_engine::load::LoadError;
 use boxoffice_engine::store::StoreError;
 use boxoffice_engine::view::{KindView, StockView};
 use boxoffice_engine::{Batch, Engine, InventoryNumber, SubmitError, SubscriptionError};
@@ -81,10 +82,10 @@ pub(super) async fn read(
 ) -> Result<(Cursor, Vec<News>), ReadError> {
     let stock = engine.view(inventory).await.map_err(not_loaded)?;
     let batches = batches(engine, inventory, cursor.sequence, stock.sequence).await?;
-    let mut reader = Reader::new(engine, &stock, &batches, topics);
-    reader.cursor = cursor.clone();
+    let mut reader = Reader::new(cursor, &stock, &batches, topics);
+    reader.find_bookings(engine, inventory, &batches).await?;
     for batch in &batches {
-        reader.read(batch).await?;
+        reader.read(batch);
     }
     // Only as of the view can be said what is sold out.
     if reader.cursor.sequence == stock.sequence {
@@ -105,8 +106,7 @@ async fn batches(
         let batch = subscription.next().await.map_err(|error| match error {
             SubscriptionError::Overloaded | SubscriptionError::Stopped => ReadError::Later,
             SubscriptionError::Gone { .. } => ReadError::Gone,
-            SubscriptionError::Store(StoreError::Unavailable(_)) => ReadError::Later,
-            SubscriptionError::Store(error) => ReadError::Unreadable(error.to_string()),
+            SubscriptionError::Store(error) => not_read(&error),
             SubscriptionError::Damaged(error) => ReadError::Unreadable(error.to_string()),
         })?;
         changes += batch.changes.len();
@@ -116,6 +116,26 @@ async fn batches(
         }
     }
     Ok(batches)
+}
+
+/// The bookings that were changed after a batch; `None` if too much was.
+async fn changed_since(
+    engine: &Engine,
+    inventory: InventoryNumber,
+    after: u64,
+) -> Result<Option<HashSet<BookingId>>, ReadError> {
+    let reached = engine.view(inventory).await.map_err(not_loaded)?.sequence;
+    let batches = batches(engine, inventory, after, reached).await?;
+    let is_all = batches.last().map_or(after, |batch| batch.sequence) == reached;
+    let changes = batches.iter().flat_map(|batch| batch.changes.iter());
+    Ok(is_all.then(|| changes.filter_map(Change::booking).collect()))
+}
+
+fn not_read(error: &StoreError) -> ReadError {
+    match error {
+        StoreError::Unavailable(_) => ReadError::Later,
+        error => ReadError::Unreadable(error.to_string()),
+    }
 }
 
 fn not_loaded(error: SubmitError) -> ReadError {
@@ -131,79 +151,121 @@ fn not_loaded(error: SubmitError) -> ReadError {
 }
 
 struct Reader<'a> {
-    engine: &'a Engine,
     stock: &'a StockView,
     topics: &'a [Topic],
     cursor: Cursor,
     news: Vec<News>,
     /// How many changes of each booking are still to be read.
     to_come: HashMap<BookingId, u32>,
-    /// Bookings that were made in these batches, as they were after the last change that was read.
+    /// Bookings as they were after the last change that was read: those that were made in these batches, and those of which it had to be
+    /// found out what they were before.
     seen: HashMap<BookingId, Booking>,
+    /// Others that somebody is told of, as they are now.
+    now: HashMap<BookingId, Arc<Booking>>,
     /// The times of the first and the last change.
     times: Option<(Timestamp, Timestamp)>,
 }
 
 impl<'a> Reader<'a> {
-    fn new(
-        engine: &'a Engine,
-        stock: &'a StockView,
-        batches: &[Arc<Batch>],
-        topics: &'a [Topic],
-    ) -> Reader<'a> {
+    fn new(cursor: &Cursor, stock: &'a StockView, batches: &[Arc<Batch>], topics: &'a [Topic]) -> Reader<'a> {
         let mut to_come = HashMap::new();
         for id in batches.iter().flat_map(|batch| batch.changes.iter()).filter_map(Change::booking) {
             *to_come.entry(id).or_default() += 1;
         }
-        let (cursor, news, seen) = (Cursor::default(), Vec::new(), HashMap::new());
-        Reader { engine, stock, topics, cursor, news, to_come, seen, times: None }
+        Reader {
+            stock,
+            topics,
+            cursor: cursor.clone(),
+            news: Vec::new(),
+            to_come,
+            seen: HashMap::new(),
+            now: HashMap::new(),
+            times: None,
+        }
     }
 
-    async fn read(&mut self, batch: &Batch) -> Result<(), ReadError> {
+    /// What a change is called, if this webhook is told of it.
+    fn topic_of(&self, change: &Change) -> Option<Topic> {
+        topic_of(change).filter(|topic| self.topics.contains(topic))
+    }
+
+    /// Looks up the bookings that these batches change and did not make. What is changed once, and was not changed since, is now as it
+    /// was then. What others were before is read from the journal, unless that is too long.
+    async fn find_bookings(
+        &mut self,
+        engine: &Engine,
+        inventory: InventoryNumber,
+        batches: &[Arc<Batch>],
+    ) -> Result<(), ReadError> {
+        let Some(last) = batches.last().map(|batch| batch.sequence) else { return Ok(()) };
+        let mut made = HashSet::new();
+        for change in batches.iter().flat_map(|batch| batch.changes.iter()) {
+            if let Change::Booked(booking) = change {
+                made.insert(booking.id);
+            } else if let Some(id) = change.booking()
+                && self.topic_of(change).is_some()
+                && !made.contains(&id)
+                && !self.now.contains_key(&id)
+            {
+                let found = engine.booking(id).await.map_err(not_loaded)?;
+                self.now.extend(found.map(|(_, now)| (id, now)));
+            }
+        }
+        if self.now.is_empty() {
+            return Ok(());
+        }
+        let since =
+            if last == self.stock.sequence { changed_since(engine, inventory, last).await? } else { None };
+        let is_in_doubt =
+            |id: &BookingId| self.to_come[id] > 1 || since.as_ref().is_none_or(|since| since.contains(id));
+        let in_doubt: Vec<BookingId> = self.now.keys().copied().filter(is_in_doubt).collect();
+        if !in_doubt.is_empty() {
+            let (engine, before) = (engine.clone(), self.cursor.sequence);
+            let read = move || engine.bookings_after(inventory, before, &in_doubt);
+            let found = tokio::task::spawn_blocking(read).await.expect("reading does not panic");
+            let found = found.map_err(|error| match error {
+                LoadError::Store(error) => not_read(&error),
+                error => ReadError::Unreadable(error.to_string()),
+            })?;
+            let found = found.into_iter().flatten();
+            self.seen.extend(found.map(|booking| (booking.id, Arc::unwrap_or_clone(booking))));
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, batch: &Batch) {
         for (index, (heading, change)) in (0..).zip(headed(&batch.changes)) {
             let first = self.times.map_or(heading.at, |(first, _)| first);
             self.times = Some((first, heading.at));
             self.note_taken(change);
             let Some(id) = change.booking() else { continue };
-            let topic = topic_of(change).filter(|topic| self.topics.contains(topic));
-            let Some(booking) = self.booking(id, heading, change, topic.is_some()).await? else { continue };
-            if let Some(topic) = topic {
+            let Some(booking) = self.booking(id, heading, change) else { continue };
+            if let Some(topic) = self.topic_of(change) {
                 let body = self.booking_body(topic, &booking, change, heading.at, batch.sequence);
                 self.news.push(News { topic, sequence: batch.sequence, index, body });
             }
         }
         self.cursor.sequence = batch.sequence;
-        Ok(())
     }
 
-    /// A booking as a change left it.
+    /// A booking as a change left it, if somebody is told of it.
     ///
-    /// If it was made in these batches, that is known exactly. Else it is what it is now, less what the changes after this one
-    /// did to it.
-    async fn booking(
-        &mut self,
-        id: BookingId,
-        heading: Heading,
-        change: &Change,
-        wanted: bool,
-    ) -> Result<Option<Booking>, ReadError> {
+    /// If nobody knows any more what it was before, it is what it is now, with what this change did to it.
+    fn booking(&mut self, id: BookingId, heading: Heading, change: &Change) -> Option<Booking> {
         let to_come = self.to_come.get_mut(&id).expect("all changes were counted");
         *to_come -= 1;
         let to_come = *to_come;
         if let Change::Booked(booking) = change {
             self.seen.insert(id, Booking::clone(booking));
-            return Ok(Some(Booking::clone(booking)));
+            return Some(Booking::clone(booking));
         }
         if let Some(before) = self.seen.get(&id) {
             let booking = after(before, change, heading.at, before.version + 1);
             self.seen.insert(id, booking.clone());
-            return Ok(Some(booking));
+            return Some(booking);
         }
-        if !wanted {
-            return Ok(None);
-        }
-        let now = self.engine.booking(id).await.map_err(not_loaded)?;
-        Ok(now.map(|(_, now)| after(&now, change, heading.at, now.version.saturating_sub(to_come))))
+        let now = self.now.get(&id)?;
+        Some(after(now, change, heading.at, now.version.saturating_sub(to_come)))
     }
 
     fn booking_body(

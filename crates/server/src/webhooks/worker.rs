@@ -343,7 +343,7 @@ impl Worker {
         let disabled =
             self.webhooks.keep(Webhook { disabled_at_ms: Some(now.0), ..Webhook::clone(&webhook) });
         tracing::info!(webhook = id, "answered 410 and is disabled");
-        documents.push(disabled.document());
+        documents.push(disabled.document(super::DOCUMENT_PREFIX));
         let Some(endpoint) = self.endpoints.get_mut(id) else { return };
         for (_, mut delivery) in std::mem::take(&mut endpoint.pending) {
             delivery.state = DeliveryState::Failed { at_ms: now.0 };
@@ -356,7 +356,7 @@ impl Worker {
         // Whoever asked may be gone.
         match order {
             Order::Add { webhook, reply } => drop(reply.send(self.add(webhook).await)),
-            Order::Remove { webhook, reply } => drop(reply.send(self.remove(&webhook.id).await)),
+            Order::Remove { webhook, reply } => drop(reply.send(self.remove(&webhook).await)),
             Order::Replay { webhook, delivery, reply } => {
                 drop(reply.send(self.replay(&webhook, &delivery).await));
             }
@@ -378,6 +378,9 @@ impl Worker {
         if let Some(known) = self.webhooks.by_id.read().get(&webhook.id) {
             return Ok(Made { webhook: Arc::clone(known), known: true });
         }
+        if let Some(deleted) = self.deleted(&webhook).await? {
+            return Ok(Made { webhook: Arc::new(deleted), known: true });
+        }
         if self.webhooks.of_tenant(&webhook.tenant).len() >= WEBHOOKS_PER_TENANT_MAX {
             let detail = format!("There are {WEBHOOKS_PER_TENANT_MAX} webhooks, and may be no more.");
             return Err(Problem::new(axum::http::StatusCode::CONFLICT, "WEBHOOK_LIMIT_REACHED", detail));
@@ -392,18 +395,34 @@ impl Worker {
             }
         }
         let mut documents = endpoint.cursor_documents(&webhook.id);
-        documents.push(webhook.document());
+        documents.push(webhook.document(super::DOCUMENT_PREFIX));
         self.write(documents).await?;
         self.endpoints.insert(webhook.id.clone(), endpoint);
         Ok(Made { webhook: self.webhooks.keep(webhook), known: false })
     }
 
-    async fn remove(&mut self, id: &str) -> Result<(), Problem> {
-        let (engine, id) = (self.engine.clone(), id.to_owned());
+    /// One of the same id that was made under the same key, and deleted since.
+    async fn deleted(&self, webhook: &Webhook) -> Result<Option<Webhook>, Problem> {
+        // Ids that no key leads to are never asked for again.
+        if webhook.fingerprint.is_none() {
+            return Ok(None);
+        }
+        let (engine, name) = (self.engine.clone(), format!("{}{}", super::DELETED_PREFIX, webhook.id));
+        let find = move || -> Result<Option<Webhook>, StoreError> {
+            let found = engine.documents(&name)?.into_iter().find(|(found, _)| *found == name);
+            found.map(|(name, contents)| parsed(&name, &contents)).transpose()
+        };
+        Ok(blocking(find).await?)
+    }
+
+    async fn remove(&mut self, webhook: &Webhook) -> Result<(), Problem> {
+        let (engine, id) = (self.engine.clone(), webhook.id.clone());
         self.webhooks.by_id.write().remove(&id);
         self.endpoints.remove(&id);
+        let deleted = webhook.fingerprint.map(|_| webhook.document(super::DELETED_PREFIX));
         let forget = move || -> Result<(), Problem> {
             let mut documents = vec![(format!("{}{id}", super::DOCUMENT_PREFIX), None)];
+            documents.extend(deleted);
             for prefix in [delivery::DOCUMENT_PREFIX, CURSOR_PREFIX] {
                 let own = engine.documents(&format!("{prefix}{id}/"))?;
                 documents.extend(own.into_iter().map(|(name, _)| (name, None)));

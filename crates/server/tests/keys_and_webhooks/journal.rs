@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::server::{Server, text};
+use crate::server::{Server, text, wait_for};
 
 #[test]
 fn the_journal_has_every_change_in_order_and_in_pages() {
@@ -121,4 +121,40 @@ fn the_audit_says_who_did_what_to_a_booking() {
     assert_eq!(first["items"].as_array().unwrap()[..], items[..2]);
     let rest = page(&format!("&cursor={}", text(&first["next_cursor"])));
     assert_eq!((&rest["items"], &rest["next_cursor"]), (&json!([items[2]]), &Value::Null));
+}
+
+#[test]
+fn a_journal_that_was_cut_says_where_it_begins_and_the_audit_tells_what_is_left() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), &["--journal-retention", "2"]);
+    let event = json!({ "id": "gala", "name": "Gala", "currency": "TWD",
+        "areas": [{ "name": "all", "price": 1, "capacity": 100_000 }] });
+    server.post(None, "/v1/events", &event).expect(201);
+    let want = json!({ "op": "book", "customer": "ann", "event": "gala", "areas": [{ "name": "all", "quantity": 1 }],
+        "metadata": { "text": "x".repeat(4_000) } });
+    let commands = vec![want; 2_000];
+    // Until there is enough of it for a snapshot, and a quiet second to make one.
+    let mut bookings = Vec::new();
+    for _ in 0..5 {
+        let answer = server.post(None, "/v1/batch", &json!({ "commands": commands })).expect(200);
+        bookings.push(text(&answer["results"][0]["body"]["id"]));
+    }
+    let from_the_beginning = "/v1/journal?inventory=event:gala";
+    let cut = wait_for("the journal to be cut", || {
+        Some(server.get(None, from_the_beginning)).filter(|answer| answer.status == 404)
+    });
+    assert_eq!(cut.code(404), "JOURNAL_CUT");
+    let first = cut.json()["first_sequence"].as_u64().expect("where it begins");
+    assert!(first > 1);
+    let from_there = format!("{from_the_beginning}&limit=1&after={}", first - 1);
+    assert_eq!(server.get(None, &from_there).expect(200)["items"][0]["sequence"], first);
+
+    let newest = bookings.last().unwrap();
+    server.post(None, &format!("/v1/bookings/{newest}/cancel"), &json!({ "reason": "rain" })).expect(200);
+    let actions = |booking: &str| -> Vec<String> {
+        let page = server.get(None, &format!("/v1/audit?booking={booking}")).expect(200);
+        page["items"].as_array().unwrap().iter().map(|deed| text(&deed["action"])).collect()
+    };
+    assert_eq!(actions(newest).last().map(String::as_str), Some("cancelled"));
+    assert_eq!(actions(&bookings[0]), [""; 0], "what was done to it is no longer known");
 }

@@ -121,6 +121,68 @@ fn only_what_was_asked_for_is_told_slots_and_boxes_sell_out_and_holds_expire() {
 }
 
 #[test]
+fn a_booking_is_told_as_each_change_left_it_whenever_it_was_made() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), INSECURE);
+    let receiver = Receiver::start(&[]);
+    add_event(&server, "gala", 9);
+    let (ann, bob) = (hold(&server, "gala", "1-1"), hold(&server, "gala", "1-2"));
+    let topics = ["booking.moved", "booking.confirmed", "booking.cancelled"];
+    add_webhook(&server, &receiver.url, &topics);
+    let to = |booking: &Value, seat: &str| json!({ "op": "move", "id": booking["id"], "seats": [{ "section": "A-1", "ids": [seat] }] });
+    let commands = json!({ "commands": [
+        { "op": "extend", "id": ann["id"], "seconds": 1_800 },
+        to(&ann, "1-5"),
+        { "op": "confirm", "id": ann["id"], "payment_reference": "pay-1" },
+        to(&ann, "1-6"),
+        to(&bob, "1-7"),
+        { "op": "cancel", "id": ann["id"] },
+    ] });
+    let answer = server.post(None, "/v1/batch", &commands).expect(200);
+    assert!(answer["results"].as_array().unwrap().iter().all(|result| result["status"] == 200), "{answer}");
+    let told = receiver.wait_for(5);
+    let expires_at = &answer["results"][0]["body"]["expires_at"];
+    let rows = [
+        (&ann, "booking.moved", "on_hold", 3, "1-5", Value::Null, expires_at),
+        (&ann, "booking.confirmed", "confirmed", 4, "1-5", json!("pay-1"), &Value::Null),
+        (&ann, "booking.moved", "confirmed", 5, "1-6", json!("pay-1"), &Value::Null),
+        (&bob, "booking.moved", "on_hold", 2, "1-7", Value::Null, &bob["expires_at"]),
+        (&ann, "booking.cancelled", "cancelled", 6, "1-6", json!("pay-1"), &Value::Null),
+    ];
+    for (message, (booking, topic, status, version, seat, reference, expires_at)) in told.iter().zip(rows) {
+        let data = &message.json()["data"];
+        assert_eq!((&data["id"], message.topic().as_str()), (&booking["id"], topic));
+        assert_eq!((&data["status"], &data["version"]), (&json!(status), &json!(version)), "{data}");
+        assert_eq!((&data["seats"][0]["seat"], &data["payment_reference"]), (&json!(seat), &reference));
+        assert_eq!(&data["expires_at"], expires_at);
+    }
+}
+
+#[test]
+fn a_webhook_that_was_deleted_does_not_come_back_when_the_request_for_it_is_sent_again() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), INSECURE);
+    let receiver = Receiver::start(&[]);
+    let body = json!({ "url": receiver.url, "events": ["booking.held"] });
+    let first = server.post_once(None, "/v1/webhooks", &body, "hook");
+    let path = format!("/v1/webhooks/{}", text(&first.expect(201)["id"]));
+    server.delete(None, &path).expect(204);
+    let check = |server: &Server| {
+        let again = server.post_once(None, "/v1/webhooks", &body, "hook");
+        assert_eq!((&again.text, again.is_replayed()), (&first.text, true));
+        let other = json!({ "url": receiver.url, "events": ["booking.moved"] });
+        assert_eq!(
+            server.post_once(None, "/v1/webhooks", &other, "hook").code(422),
+            "IDEMPOTENCY_KEY_REUSED"
+        );
+        assert_eq!(server.get(None, &path).code(404), "WEBHOOK_NOT_FOUND");
+    };
+    check(&server);
+    server.kill();
+    check(&Server::start(data.path(), INSECURE));
+}
+
+#[test]
 fn what_fails_is_tried_again_and_can_be_asked_for_again() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), INSECURE);
