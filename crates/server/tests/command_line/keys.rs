@@ -61,6 +61,27 @@ fn what_cannot_be_done_is_said() {
 }
 
 #[test]
+fn a_running_server_makes_keys_of_the_callers_tenant_and_nothing_for_others() {
+    let home = tempfile::tempdir().unwrap();
+    let mut server = Server::on(&home.path().join("data"));
+    let url = format!("http://{}", server.address);
+    let create = |tenant: &str, key: Option<&str>| {
+        let mut words = vec!["keys", "create", "--server", &url, "--role", "admin", "--tenant", tenant];
+        words.extend(key.iter().flat_map(|key| ["--key", key]));
+        run(&words)
+    };
+    create("acme", None).badly(1, &["\"default\"", "nothing was made"]);
+    assert_eq!(server.get("/v1/keys").0, 200, "the house is still open");
+    let key = create("default", None).well().lines().last().unwrap().to_owned();
+    assert_eq!(server.get("/v1/keys").0, 401);
+    create("acme", Some(&key)).badly(1, &["\"default\"", "nothing was made"]);
+    create("default", Some(&key)).well();
+    server.key = Some(key);
+    let (status, body) = server.get("/v1/keys");
+    assert_eq!((status, body["items"].as_array().map(Vec::len)), (200, Some(2)));
+}
+
+#[test]
 fn the_pages_get_a_public_key_and_no_other() {
     let home = tempfile::tempdir().unwrap();
     let data = home.path().join("data");
