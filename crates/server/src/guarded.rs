@@ -95,7 +95,9 @@ impl<S> Guarded<S> {
     /// What hyper says by itself to a head that it cannot read has no body. Every answer of ours has the id of its request, so that
     /// one without is hyper's: another is put in its place, to be written when it is flushed. hyper closes the connection then.
     fn is_refusal(&mut self, bytes: &[u8]) -> bool {
-        if !self.progress.is(Phase::Head) || !bytes.starts_with(b"HTTP/1.1 4") || has_request_id(bytes) {
+        // The head of a request that came behind another one was read with that one, so the phase may be `Idle`.
+        let is_head = bytes.starts_with(b"HTTP/1.1 4") && bytes.ends_with(b"\r\n\r\n");
+        if self.progress.is(Phase::Answering) || !is_head || has_request_id(bytes) {
             return false;
         }
         let status = std::str::from_utf8(&bytes[9..12]).ok().and_then(|status| status.parse().ok());
@@ -290,6 +292,9 @@ mod tests {
         assert_eq!(told(Phase::Head, ours).await, ours);
         let hypers = "HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\n\r\n";
         assert_eq!(told(Phase::Answering, hypers).await, hypers, "a part of an answer of ours that looks so");
+        let pieces_of_ours = "HTTP/1.1 4 is what a customer called it\n";
+        assert_eq!(told(Phase::Idle, pieces_of_ours).await, pieces_of_ours);
+        assert!(told(Phase::Idle, hypers).await.contains("REQUEST_REFUSED"), "behind another request");
         let instead = told(Phase::Head, hypers).await;
         assert!(instead.starts_with("HTTP/1.1 431 Request Header Fields Too Large\r\n"), "{instead}");
         let (_, body) = instead.split_once("\r\n\r\n").unwrap();

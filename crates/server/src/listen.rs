@@ -193,7 +193,9 @@ impl Connection {
             .header_read_timeout(IDLE_TIMEOUT)
             .max_headers(HEADERS_MAX)
             .max_buf_size(HEAD_BYTES_MAX)
-            .keep_alive(keep_alive);
+            .keep_alive(keep_alive)
+            // Whoever has said all may close that direction, and is answered all the same. Of a stream nothing but the end is left to hear.
+            .half_close(keep_alive);
         let io = TokioIo::new(Guarded::new(stream, ahead, progress));
         let mut connection = builder.serve_connection(io, service);
         // Hyper has to see the first request before it hears of a stop, or it would think that nothing was taken. A client that goes

@@ -162,7 +162,9 @@ fn take<K: Hash + Eq>(buckets: &Mutex<HashMap<K, Bucket>>, key: K, rate: u32) ->
     bucket.tokens = (bucket.tokens + now.duration_since(bucket.at).as_secs_f64() * rate).min(rate);
     bucket.at = now;
     if bucket.tokens < 1.0 {
-        return Err(Problem::rate_limited(format!("More than {rate} requests a second."), 1));
+        // Whoever sent a large batch owes for all of it.
+        let seconds = ((1.0 - bucket.tokens) / rate).ceil() as u64;
+        return Err(Problem::rate_limited(format!("More than {rate} requests a second."), seconds));
     }
     bucket.tokens -= 1.0;
     Ok(())
@@ -195,6 +197,20 @@ mod tests {
 
     fn asks(rates: &Rates, now: Timestamp, ended: &[BookingId], number: u8) -> bool {
         rates.admit_hold(&caller(), now, &ended.iter().copied().collect(), id(number), None).is_ok()
+    }
+
+    #[test]
+    fn whoever_sends_many_at_once_is_told_how_long_that_takes() {
+        let rates =
+            Rates::new(RateSettings { requests_per_second_per_key: Some(10), ..RateSettings::default() });
+        assert!(rates.admit(&caller()).is_ok());
+        rates.charge(&caller(), 999);
+        let refused = rates.admit(&caller()).unwrap_err();
+        assert_eq!((refused.code, refused.retry_after), ("RATE_LIMITED", Some(100)));
+        let one_short =
+            Rates::new(RateSettings { requests_per_second_per_key: Some(1), ..RateSettings::default() });
+        assert!(one_short.admit(&caller()).is_ok());
+        assert_eq!(one_short.admit(&caller()).unwrap_err().retry_after, Some(1));
     }
 
     #[test]
