@@ -11,7 +11,7 @@ use boxoffice_core::inventory::Inventory;
 use crate::ids::InventoryNumber;
 use crate::limits::{HISTORY_BYTES_MAX, JOURNAL_READ_BYTES, PAST_BOOKINGS_BYTES_MAX};
 use crate::load::{Chain, LoadError, catching_panics};
-use crate::store::{Store, Stored};
+use crate::store::Store;
 use crate::view::{StockView, Touched};
 
 /// The stock after each batch from `first` to `last`, in order; `None` if the journal no longer reaches back to the first, does
@@ -23,7 +23,7 @@ pub(crate) fn stocks(
     last: u64,
 ) -> Result<Option<Vec<Arc<StockView>>>, LoadError> {
     catching_panics(number, || {
-        let Some(mut past) = Past::load(store, number, first)? else { return Ok(None) };
+        let Some(mut past) = Past::load(store, number, first, u64::MAX)? else { return Ok(None) };
         let mut stocks: Vec<Arc<StockView>> = Vec::new();
         if past.chain.sequence == first {
             stocks.extend(StockView::new(&past.inventory).map(Arc::new));
@@ -51,7 +51,8 @@ pub(crate) fn bookings(
     sequence: u64,
 ) -> Result<Option<Vec<Arc<Booking>>>, LoadError> {
     catching_panics(number, || {
-        let Some(mut past) = Past::load(store, number, sequence)? else { return Ok(None) };
+        let bytes_max = PAST_BOOKINGS_BYTES_MAX as u64;
+        let Some(mut past) = Past::load(store, number, sequence, bytes_max)? else { return Ok(None) };
         let is_told = past.replay(store, sequence, PAST_BOOKINGS_BYTES_MAX, |_, _, _| {})?;
         let there = |id: &BookingId| past.inventory.booking(*id).cloned();
         Ok(is_told.then(|| ids.iter().filter_map(there).collect()))
@@ -66,12 +67,19 @@ struct Past {
 }
 
 impl Past {
-    /// From where `first` can be reached, if there is such a place.
-    fn load(store: &dyn Store, number: InventoryNumber, first: u64) -> Result<Option<Past>, LoadError> {
-        let Some(Stored { snapshot, .. }) = store.load(number)? else { return Ok(None) };
+    /// From where `first` can be reached, if there is such a place, and if its snapshot is not longer than that.
+    fn load(
+        store: &dyn Store,
+        number: InventoryNumber,
+        first: u64,
+        snapshot_bytes_max: u64,
+    ) -> Result<Option<Past>, LoadError> {
         let (mut inventory, mut chain) = (Inventory::default(), Chain::default());
-        match snapshot {
+        match store.snapshot(number)? {
             Some((manifest, contents)) if manifest.sequence <= first => {
+                if manifest.bytes > snapshot_bytes_max {
+                    return Ok(None);
+                }
                 inventory = codec::decode_inventory(&contents).map_err(|error| LoadError::Snapshot {
                     inventory: number,
                     sequence: manifest.sequence,

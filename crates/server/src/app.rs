@@ -69,7 +69,7 @@ impl App {
         let secret = Secret::load(&engine)?;
         let rates = Rates::new(settings.rates);
         let contacts = Contacts::new(&engine);
-        let webhooks = Webhooks::start(&engine, &secret, settings.webhooks_allow_insecure)?;
+        let webhooks = Webhooks::start(&engine, &secret, &settings)?;
         let app = Arc::new(App {
             engine,
             keys,

@@ -14,7 +14,7 @@ pub(crate) const BATCH_COMMANDS_MAX: usize = 10_000;
 pub(crate) const NESTING_MAX: usize = 32;
 /// The whole body must be here by then.
 pub(crate) const BODY_READ_TIMEOUT: Duration = Duration::from_secs(10);
-/// So must a large one: its 8 MiB over a little more than a megabit a second.
+/// So must a large one: its 8 MiB over a little more than a megabit a second. A stop does not wait that long for what is still on its way.
 pub(crate) const LARGE_BODY_READ_TIMEOUT: Duration = Duration::from_secs(60);
 /// Items in a list if nothing is said.
 pub(crate) const LIST_ITEMS_DEFAULT: usize = 50;

@@ -14,6 +14,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use rustix::process::{getpriority_process, setpriority_process};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -43,7 +44,17 @@ static LANES: LazyLock<Vec<Lane>> = LazyLock::new(|| {
 /// Those who watch have a thread of their own: hundreds of them are sent the same at the same moment, several times a second, and all
 /// others would wait for that together. Where there is not enough of the processors for all, those who buy go first.
 static WATCHERS: LazyLock<Runtime> = LazyLock::new(|| {
-    thread_builder("watchers").on_thread_start(let_others_go_first).build().expect(NO_THREAD)
+    let mut builder = thread_builder("watchers");
+    // Elsewhere than on Linux it would be for the whole process.
+    if cfg!(target_os = "linux")
+        && let Ok(usual) = getpriority_process(None)
+    {
+        // Where it may not be, all go on as equals. Threads that this one starts would begin as it is: none is more than so much nicer.
+        builder.on_thread_start(move || {
+            let _ = setpriority_process(None, usual + NICER);
+        });
+    }
+    builder.build().expect(NO_THREAD)
 });
 /// How much less than others a thread counts that lets them go first: a third, as `nice` has it. So it still gets on beside
 /// threads that never rest.
@@ -62,13 +73,6 @@ fn thread_builder(name: &str) -> Builder {
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(1).thread_name(name).enable_all();
     builder
-}
-
-fn let_others_go_first() {
-    // Elsewhere than on Linux it would be for the whole process. Where it may not be, all go on as equals.
-    if cfg!(target_os = "linux") {
-        let _ = rustix::process::nice(NICER);
-    }
 }
 
 /// Where what all watchers of something share is made.
@@ -193,9 +197,7 @@ impl Connection {
             .header_read_timeout(IDLE_TIMEOUT)
             .max_headers(HEADERS_MAX)
             .max_buf_size(HEAD_BYTES_MAX)
-            .keep_alive(keep_alive)
-            // Whoever has said all may close that direction, and is answered all the same. Of a stream nothing but the end is left to hear.
-            .half_close(keep_alive);
+            .keep_alive(keep_alive);
         let io = TokioIo::new(Guarded::new(stream, ahead, progress));
         let mut connection = builder.serve_connection(io, service);
         // Hyper has to see the first request before it hears of a stop, or it would think that nothing was taken. A client that goes
@@ -256,14 +258,21 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn those_who_buy_go_before_those_who_watch() {
-        let niceness = || rustix::process::getpriority_process(None).unwrap();
-        let of_thread = |thread: &Handle| {
+        let niceness = || getpriority_process(None).unwrap();
+        let of_thread = |thread: &Handle, blocking: bool| {
             let (sender, receiver) = std::sync::mpsc::channel();
-            thread.spawn(async move { sender.send(niceness()).unwrap() });
+            let say = move || sender.send(niceness()).unwrap();
+            if blocking {
+                // Asked for by its thread, as it is by those who watch.
+                thread.spawn(async { drop(tokio::task::spawn_blocking(say)) });
+            } else {
+                thread.spawn(async move { say() });
+            }
             receiver.recv().unwrap()
         };
-        assert_eq!(of_thread(watchers()), niceness() + NICER);
-        assert_eq!(of_thread(LANES[0].thread.handle()), niceness());
+        let nicer = (niceness() + NICER).min(19);
+        assert_eq!([false, true].map(|blocking| of_thread(watchers(), blocking)), [nicer; 2]);
+        assert_eq!(of_thread(LANES[0].thread.handle(), false), niceness());
     }
 
     #[test]

@@ -204,7 +204,7 @@ mod tests {
         let rates =
             Rates::new(RateSettings { requests_per_second_per_key: Some(10), ..RateSettings::default() });
         assert!(rates.admit(&caller()).is_ok());
-        rates.charge(&caller(), 999);
+        rates.charge(&caller(), 1_008);
         let refused = rates.admit(&caller()).unwrap_err();
         assert_eq!((refused.code, refused.retry_after), ("RATE_LIMITED", Some(100)));
         let one_short =

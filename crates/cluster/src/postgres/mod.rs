@@ -270,6 +270,10 @@ impl Store for PostgresStore {
         self.wait(self.inner.read_much(async |connection| load(connection, inventory).await))
     }
 
+    fn snapshot(&self, inventory: InventoryNumber) -> Result<Option<(Manifest, Vec<u8>)>, StoreError> {
+        self.wait(self.inner.read_much(async |connection| read_snapshot(connection, inventory).await))
+    }
+
     fn records(
         &self,
         inventory: InventoryNumber,
@@ -594,19 +598,8 @@ async fn load(
         transaction.commit().await?;
         return Ok(None);
     };
-    let snapshot = query("SELECT manifest, contents FROM snapshot WHERE inventory = $1")
-        .bind(number)
-        .fetch_optional(&mut *transaction)
-        .await?;
-    let snapshot = snapshot
-        .map(|row| {
-            let manifest: Vec<u8> = row.try_get(0)?;
-            let manifest: Manifest = record::unseal(&manifest)
-                .map_err(|error| damaged(&format!("the manifest of inventory {inventory}: {error}")))?;
-            Ok::<_, sqlx::Error>((manifest, row.try_get(1)?))
-        })
-        .transpose()?;
-    let after = snapshot.as_ref().map_or(0, |(manifest, _): &(Manifest, Vec<u8>)| manifest.sequence);
+    let snapshot = read_snapshot(&mut transaction, inventory).await?;
+    let after = snapshot.as_ref().map_or(0, |(manifest, _)| manifest.sequence);
     let records =
         query("SELECT record FROM journal WHERE inventory = $1 AND sequence > $2 ORDER BY sequence")
             .bind(number)
@@ -616,6 +609,23 @@ async fn load(
     let records = records.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
     transaction.commit().await?;
     Ok(Some(Stored { head, snapshot, records }))
+}
+
+async fn read_snapshot(
+    connection: &mut PgConnection,
+    inventory: InventoryNumber,
+) -> Result<Option<(Manifest, Vec<u8>)>, sqlx::Error> {
+    let snapshot = query("SELECT manifest, contents FROM snapshot WHERE inventory = $1")
+        .bind(i64::from(inventory.0))
+        .fetch_optional(connection)
+        .await?;
+    let read = |row: PgRow| {
+        let manifest: Vec<u8> = row.try_get(0)?;
+        let manifest: Manifest = record::unseal(&manifest)
+            .map_err(|error| damaged(&format!("the manifest of inventory {inventory}: {error}")))?;
+        Ok((manifest, row.try_get(1)?))
+    };
+    snapshot.map(read).transpose()
 }
 
 async fn write_snapshot(

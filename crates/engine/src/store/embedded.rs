@@ -478,6 +478,10 @@ impl Store for EmbeddedStore {
         })
     }
 
+    fn snapshot(&self, inventory: InventoryNumber) -> Result<Option<(Manifest, Vec<u8>)>, StoreError> {
+        self.read(|_| (), |transaction, ()| read_snapshot(transaction, inventory))
+    }
+
     fn records(
         &self,
         inventory: InventoryNumber,

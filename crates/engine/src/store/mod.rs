@@ -45,6 +45,11 @@ pub trait Store: Send + Sync + 'static {
     /// Head, snapshot and the records after it, all as of one moment; `None` if there is no such inventory.
     fn load(&self, inventory: InventoryNumber) -> Result<Option<Stored>, StoreError>;
 
+    /// The snapshot alone, if there is one.
+    fn snapshot(&self, inventory: InventoryNumber) -> Result<Option<(Manifest, Vec<u8>)>, StoreError> {
+        Ok(self.load(inventory)?.and_then(|stored| stored.snapshot))
+    }
+
     /// Records after a sequence, in order; some of them if they are many bytes, at least one if there are any.
     fn records(
         &self,

@@ -89,7 +89,8 @@ pub(crate) async fn audit(
     Query(wanted): Query<Wanted>,
 ) -> Result<Response, Problem> {
     let limit = page::limit(wanted.limit)?;
-    // What was done stays as it is, so that a place is how many came before.
+    // What was done stays as it is, so that a place is how many came before. (Where the journal is cut between two pages, the second may
+    // leave some out.)
     let told: usize = wanted.cursor.as_deref().map_or(Ok(0), page::read_cursor)?;
     let (number, booking) = find_booking(&app, &caller, booking_id(&wanted.booking)?).await?;
     let _turn = READERS.acquire().await.expect("never closed");

@@ -1,6 +1,7 @@
 //! `POST /v1/batch`: many commands, each for itself, answered when all are durable.
 
-use std::borrow::Cow;
+mod command;
+
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -18,31 +19,22 @@ use boxoffice_engine::view::StockView;
 use boxoffice_engine::{Answer, InventoryNumber, SubmitError};
 use http_body_util::StreamBody;
 use hyper::body::Frame;
-use serde::de::{self, Deserialize, Deserializer, IgnoredAny, IntoDeserializer, MapAccess};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
-use utoipa::openapi::schema::{ObjectBuilder, SchemaType};
-use utoipa::openapi::{RefOr, Schema};
 
-use super::bookings::cancel::Cancellation;
-use super::bookings::confirm::Payment;
 use super::bookings::create::{NewBooking, OPERATION, admit_hold, created, settle_hold};
-use super::bookings::extend::Extension;
-use super::bookings::move_booking::Target;
-use super::bookings::redeem::Redemption;
 use super::bookings::{acted, operation};
 use crate::app::App;
-use crate::by_name::ByName;
 use crate::caller::{Caller, find_booking};
-use crate::idempotency::{IdempotencyKey, Understood, fingerprint};
-use crate::ids::booking_id;
-use crate::input::{Strict, parse, read_all, read_large_body};
+use crate::idempotency::{IdempotencyKey, fingerprint};
+use crate::input::{parse, read_all, read_large_body};
 use crate::limits::BATCH_COMMANDS_MAX;
 use crate::outer::{REPLAYED, RequestId};
 use crate::problem::Problem;
 use crate::routes::idempotency_key_reused;
 use crate::submit::{Asked, Granted, stock_after};
+use command::{BatchCommand, On, Op};
 
 /// Many commands.
 #[derive(serde::Deserialize, ToSchema)]
@@ -76,207 +68,6 @@ struct BatchResult {
     /// A booking or a problem.
     #[schema(value_type = Object)]
     body: Value,
-}
-
-/// One command of a batch: `op`, an `idempotency_key` of its own, and the fields of the route of that name.
-struct BatchCommand {
-    key: Option<String>,
-    op: Op,
-}
-
-enum Op {
-    Book(Box<NewBooking>),
-    Confirm(BookingId, Payment),
-    Extend(BookingId, Extension),
-    Cancel(BookingId, Cancellation),
-    Move(BookingId, Target),
-    Redeem(BookingId, Redemption),
-    /// Nobody need be asked: it cannot be understood, or is of a booking that cannot exist.
-    Refused(Box<Problem>),
-}
-
-/// What a command acts on.
-enum On<'a> {
-    /// A booking that it makes, and the id that it is to have, if the caller chose one.
-    New(&'a NewBooking, Option<BookingId>),
-    Booking(BookingId),
-    Nothing,
-}
-
-impl Op {
-    fn on(&self) -> On<'_> {
-        match self {
-            Op::Book(request) => {
-                On::New(request, request.id.map(|id| BookingId::from_bytes(id.into_bytes())))
-            }
-            Op::Confirm(id, _)
-            | Op::Extend(id, _)
-            | Op::Cancel(id, _)
-            | Op::Move(id, _)
-            | Op::Redeem(id, _) => On::Booking(*id),
-            Op::Refused(_) => On::Nothing,
-        }
-    }
-}
-
-const OPS: [&str; 6] = ["book", "confirm", "extend", "cancel", "move", "redeem"];
-
-impl utoipa::PartialSchema for BatchCommand {
-    /// Anything: what cannot be understood is answered in its place, and does not stop the others.
-    fn schema() -> RefOr<Schema> {
-        let description = "An object with `op` (`book`, `confirm`, `extend`, `cancel`, `move` or `redeem`), an `idempotency_key` of its own, \
-                           the `id` of the booking that is acted on or of a new one, and the fields of the route of that name.";
-        ObjectBuilder::new().schema_type(SchemaType::AnyValue).description(Some(description)).into()
-    }
-}
-
-impl ToSchema for BatchCommand {}
-
-impl<'de> Deserialize<'de> for BatchCommand {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<BatchCommand, D::Error> {
-        deserializer.deserialize_map(CommandVisitor)
-    }
-}
-
-struct CommandVisitor;
-
-impl<'de> de::Visitor<'de> for CommandVisitor {
-    type Value = BatchCommand;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("an object with op")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<BatchCommand, A::Error> {
-        let Some(Text(first)) = map.next_key()? else { return Err(de::Error::missing_field("op")) };
-        if first == "op" {
-            let Text(op) = map.next_value()?;
-            return of_op(&op, map);
-        }
-        // The usual order is fast; in any other one the command is gathered first.
-        let mut fields = serde_json::Map::new();
-        let mut name = Some(first.into_owned());
-        while let Some(field) = name {
-            let Strict(value) = map.next_value()?;
-            if fields.insert(field.clone(), value).is_some() {
-                return Err(de::Error::custom(format!("duplicate field `{field}`")));
-            }
-            name = map.next_key()?;
-        }
-        let Some(Value::String(op)) = fields.remove("op") else { return Err(de::Error::missing_field("op")) };
-        // How deep they are was counted when they were gathered.
-        of_op(&op, ByName::new(de::value::MapDeserializer::new(fields.into_iter())))
-            .map_err(de::Error::custom::<serde_json::Error>)
-    }
-}
-
-fn of_op<'de, A: MapAccess<'de>>(op: &str, map: A) -> Result<BatchCommand, A::Error> {
-    let on_booking = op != "book";
-    let mut fields = Fields { map, key: None, has_key: false, id: None, takes_id: on_booking };
-    macro_rules! body {
-        () => {
-            Deserialize::deserialize(de::value::MapAccessDeserializer::new(&mut fields))?
-        };
-    }
-    enum Body {
-        Book(Box<NewBooking>),
-        Confirm(Payment),
-        Extend(Extension),
-        Cancel(Cancellation),
-        Move(Target),
-        Redeem(Redemption),
-    }
-    let body = match op {
-        "book" => Body::Book(body!()),
-        "confirm" => Body::Confirm(body!()),
-        "extend" => Body::Extend(body!()),
-        "cancel" => Body::Cancel(body!()),
-        "move" => Body::Move(body!()),
-        "redeem" => Body::Redeem(body!()),
-        other => return Err(de::Error::unknown_variant(other, &OPS)),
-    };
-    let key = fields.key;
-    let id = match fields.id.transpose() {
-        Ok(id) => id,
-        Err(problem) => return Ok(BatchCommand { key, op: Op::Refused(Box::new(problem)) }),
-    };
-    let id = || id.ok_or_else(|| de::Error::missing_field("id"));
-    let op = match body {
-        Body::Book(request) => Op::Book(request),
-        Body::Confirm(request) => Op::Confirm(id()?, request),
-        Body::Extend(request) => Op::Extend(id()?, request),
-        Body::Cancel(request) => Op::Cancel(id()?, request),
-        Body::Move(request) => Op::Move(id()?, request),
-        Body::Redeem(request) => Op::Redeem(id()?, request),
-    };
-    Ok(BatchCommand { key, op })
-}
-
-/// Text that is read where it stands, if it has no escapes. (serde's own `Cow` always copies.)
-struct Text<'de>(Cow<'de, str>);
-
-impl<'de> Deserialize<'de> for Text<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Text<'de>, D::Error> {
-        deserializer.deserialize_str(TextVisitor).map(Text)
-    }
-}
-
-struct TextVisitor;
-
-impl<'de> de::Visitor<'de> for TextVisitor {
-    type Value = Cow<'de, str>;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a string")
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Cow<'de, str>, E> {
-        Ok(Cow::Borrowed(text))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Cow<'de, str>, E> {
-        Ok(Cow::Owned(text.to_owned()))
-    }
-}
-
-/// The fields of a command without those that belong to the batch.
-struct Fields<A> {
-    map: A,
-    key: Option<String>,
-    /// Whether a key was there, `null` or not.
-    has_key: bool,
-    id: Option<Result<BookingId, Problem>>,
-    /// Whether `id` names the booking that is acted on, rather than being a field of the request.
-    takes_id: bool,
-}
-
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for &mut Fields<A> {
-    type Error = A::Error;
-
-    fn next_key_seed<K: de::DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
-        while let Some(Text(name)) = self.map.next_key()? {
-            match &*name {
-                "idempotency_key" if !self.has_key => {
-                    self.has_key = true;
-                    self.key = self.map.next_value()?;
-                }
-                "id" if self.takes_id && self.id.is_none() => {
-                    let Text(id) = self.map.next_value()?;
-                    self.id = Some(booking_id(&id));
-                }
-                "op" | "idempotency_key" => {
-                    let _: IgnoredAny = self.map.next_value()?;
-                    return Err(de::Error::custom(format!("duplicate field `{name}`")));
-                }
-                _ => return seed.deserialize(name.into_deserializer()).map(Some),
-            }
-        }
-        Ok(None)
-    }
-
-    fn next_value_seed<V: de::DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
-        self.map.next_value_seed(seed)
-    }
 }
 
 /// A command on its way: where it goes, and what its answer needs.
@@ -322,13 +113,13 @@ pub(crate) async fn batch(
     let bytes = read_large_body(&parts.headers, body).await?;
     let commands = read(&bytes)?;
     app.rates.charge(&caller, commands.len() - 1);
-    make_contact_keys(&app, &caller, &commands).await;
     let mut answered = Answered {
         app: &app,
         caller: &caller,
         request_id: &request_id,
         batch: header_key.0.as_ref().map(|_| fingerprint_of(&caller, &commands)),
-        made: HashMap::new(),
+        claims: HashMap::new(),
+        known: HashMap::new(),
         replayed: false,
         fresh: false,
         text: Pieces::for_results(commands.len()),
@@ -336,6 +127,7 @@ pub(crate) async fn batch(
     };
     answered.text.open().extend_from_slice(RESULTS);
     answered.claim(&commands, &header_key).await?;
+    make_contact_keys(&app, &caller, &commands).await;
     let mut first = 0;
     for part in parts_of(&commands) {
         answered.send(part, first, &header_key).await;
@@ -373,43 +165,6 @@ fn read(bytes: &[u8]) -> Result<Vec<BatchCommand>, Problem> {
 fn fingerprint_of(caller: &Caller, commands: &[BatchCommand]) -> u64 {
     let each: Vec<u64> = commands.iter().map(|command| command.fingerprint(caller)).collect();
     fingerprint(caller, "batch", &each)
-}
-
-/// A booking with its key, as a pair.
-struct Keyed<'a>(&'a Option<String>, &'a NewBooking);
-
-impl Understood for Keyed<'_> {
-    fn write(&self, text: &mut Vec<u8>) {
-        text.push(b'[');
-        self.0.write(text);
-        text.push(b',');
-        self.1.write(text);
-        text.push(b']');
-    }
-}
-
-impl BatchCommand {
-    fn fingerprint(&self, caller: &Caller) -> u64 {
-        let key = &self.key;
-        match &self.op {
-            Op::Book(request) => fingerprint(caller, OPERATION, &Keyed(key, request)),
-            Op::Confirm(id, request) => fingerprint(caller, &operation("confirm", *id), &(key, request)),
-            Op::Extend(id, request) => fingerprint(caller, &operation("extend", *id), &(key, request)),
-            Op::Cancel(id, request) => fingerprint(caller, &operation("cancel", *id), &(key, request)),
-            Op::Move(id, request) => fingerprint(caller, &operation("move", *id), &(key, request)),
-            Op::Redeem(id, request) => fingerprint(caller, &operation("redeem", *id), &(key, request)),
-            Op::Refused(problem) => fingerprint(caller, problem.code, &(key, &problem.detail)),
-        }
-    }
-
-    /// The key that its answer is remembered under: its own, or that of the header with its place.
-    fn key(&self, index: usize, header_key: &IdempotencyKey) -> Result<IdempotencyKey, Problem> {
-        match (&self.key, &header_key.0) {
-            (Some(key), _) => IdempotencyKey::new(key),
-            (None, Some(key)) => Ok(IdempotencyKey(Some(format!("{key}#{index}")))),
-            (None, None) => Ok(IdempotencyKey(None)),
-        }
-    }
 }
 
 /// The commands in parts, so that each acts only on bookings that were made before its part: whether they were, and by whom, has
@@ -462,8 +217,10 @@ struct Answered<'a> {
     request_id: &'a str,
     /// The fingerprint of the whole, if the header has a key: each command that is remembered under that key is remembered with it.
     batch: Option<u64>,
-    /// Bookings that this batch made under ids of the caller's own.
-    made: HashMap<BookingId, InventoryNumber>,
+    /// Where the header's key stands for this batch, and where that could not be had.
+    claims: HashMap<InventoryNumber, Result<(), Problem>>,
+    /// Where bookings are that the caller may act on: those that were found there, and those that this batch made under ids of the caller's own.
+    known: HashMap<BookingId, InventoryNumber>,
     /// Whether some of it was said before.
     replayed: bool,
     /// Whether some of it was decided now, or may be decided otherwise the next time.
@@ -522,39 +279,64 @@ impl Answered<'_> {
             request: &batch,
         };
         // To end what is due is what every command does: this one does nothing else.
-        let claims = inventories.into_iter().map(|inventory| (inventory, asked.command(Action::Expire)));
-        for answer in self.app.engine.submit_all(claims.collect()).await {
-            match answer.map(|answer| answer.outcome) {
+        let claims = inventories.iter().map(|inventory| (*inventory, asked.command(Action::Expire)));
+        let answers = self.app.engine.submit_all(claims.collect()).await;
+        for (inventory, answer) in inventories.into_iter().zip(answers) {
+            let claimed = match answer.map(|answer| answer.outcome) {
                 Ok(Outcome::Refused(refusal)) if *refusal == Refusal::IdempotencyKeyReused => {
                     return Err(idempotency_key_reused());
                 }
-                // What is refused for another reason has its commands refused for it. One that cannot be read does not stop the others.
-                Ok(Outcome::Granted(_) | Outcome::Refused(_)) | Err(SubmitError::Damaged(_)) => {}
-                Err(error) => return Err(error.into()),
-            }
+                // What is refused for another reason has its commands refused for it.
+                Ok(Outcome::Granted(_) | Outcome::Refused(_)) => Ok(()),
+                Err(error) => Err(error.into()),
+            };
+            self.claims.insert(inventory, claimed);
         }
         Ok(())
     }
 
-    /// Where commands without a key of their own go, as far as that can be known before any is sent: the others are not sent at all.
+    /// Where commands without a key of their own go, as far as that can be known before any is sent.
     async fn under_the_key_of_the_header(&mut self, commands: &[BatchCommand]) -> BTreeSet<InventoryNumber> {
         let (mut inventories, mut named) = (BTreeSet::new(), HashMap::new());
         for command in commands {
-            let inventory = match command.op.on() {
+            let has_own = command.key.is_some();
+            match command.op.on() {
+                On::New(_, None) | On::Booking(_) if has_own => {}
                 On::New(request, id) => {
                     let inventory = self.inventory(request).await.ok();
                     named.extend(id.zip(inventory));
-                    inventory
+                    inventories.extend(inventory.filter(|_| !has_own));
                 }
-                On::Booking(id) => match named.get(&id) {
-                    Some(inventory) => Some(*inventory),
-                    None => find_booking(self.app, self.caller, id).await.ok().map(|(number, _)| number),
-                },
-                On::Nothing => None,
-            };
-            inventories.extend(inventory.filter(|_| command.key.is_none()));
+                // The one of that name may be another one than this batch makes.
+                On::Booking(id) => {
+                    inventories.extend(named.get(&id));
+                    if let Ok(inventory) = self.find(id).await {
+                        self.known.insert(id, inventory);
+                        inventories.insert(inventory);
+                    }
+                }
+                On::Nothing => {}
+            }
         }
         inventories
+    }
+
+    /// Nothing is done under the header's key where that does not stand for this batch.
+    fn must_be_claimed(&self, command: &BatchCommand, inventory: InventoryNumber) -> Result<(), Problem> {
+        if self.batch.is_none() || command.key.is_some() {
+            return Ok(());
+        }
+        let unknown =
+            || Problem::unavailable("UNAVAILABLE", "It was not known where this goes; send it again.", 1);
+        self.claims.get(&inventory).cloned().unwrap_or_else(|| Err(unknown()))
+    }
+
+    /// Where a booking is, if the caller may act on it.
+    async fn find(&self, id: BookingId) -> Result<InventoryNumber, Problem> {
+        match self.known.get(&id) {
+            Some(inventory) => Ok(*inventory),
+            None => Ok(find_booking(self.app, self.caller, id).await?.0),
+        }
     }
 
     /// Sends a part of the commands and writes down what was answered.
@@ -592,7 +374,7 @@ impl Answered<'_> {
                     if let Some(admitted) = sent.admitted {
                         settle_hold(self.app, self.caller, admitted, result.as_ref().ok());
                         if sent.is_named && result.is_ok() {
-                            self.made.insert(admitted, sent.inventory);
+                            self.known.insert(admitted, sent.inventory);
                         }
                     }
                     result.map(|granted| (sent.admitted.is_some(), granted))
@@ -660,6 +442,7 @@ impl Answered<'_> {
         let (id, verb, action) = match &command.op {
             Op::Book(request) => {
                 let inventory = self.inventory(request).await?;
+                self.must_be_claimed(command, inventory)?;
                 let book = request.command(app, caller, inventory, asked_at).await?;
                 admit_hold(app, caller, inventory, &book, &key).await?;
                 let admitted = Some(book.id);
@@ -677,10 +460,8 @@ impl Answered<'_> {
             Op::Redeem(id, request) => (*id, "redeem", request.action(*id, caller)?),
             Op::Refused(problem) => return Err((**problem).clone()),
         };
-        let inventory = match self.made.get(&id) {
-            Some(inventory) => *inventory,
-            None => find_booking(app, caller, id).await?.0,
-        };
+        let inventory = self.find(id).await?;
+        self.must_be_claimed(command, inventory)?;
         let operation = in_batch(operation(verb, id));
         let command = match &command.op {
             Op::Confirm(_, request) => {
@@ -768,21 +549,4 @@ fn write_result(app: &App, request_id: &str, result: &Result<(bool, Granted), Pr
         }
     }
     text.push(b'}');
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_booking_and_its_key_are_understood_in_the_bytes_that_keys_remember() {
-        let booking: NewBooking = parse(br#"{"event":"gala","customer":"ann","quantity":2}"#).unwrap();
-        let understood = |key: Option<&str>| {
-            let mut text = Vec::new();
-            Keyed(&key.map(str::to_owned), &booking).write(&mut text);
-            String::from_utf8(text).unwrap()
-        };
-        assert_eq!(understood(None), r#"[null,{"customer":"ann","event":"gala","quantity":2}]"#);
-        assert_eq!(understood(Some("k\"")), r#"["k\"",{"customer":"ann","event":"gala","quantity":2}]"#);
-    }
 }

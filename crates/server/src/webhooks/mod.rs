@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 use utoipa::ToSchema;
 
+use crate::app::AppSettings;
 use crate::ids::readable;
 use crate::problem::Problem;
 use crate::secret::Secret;
@@ -83,6 +84,7 @@ pub(crate) struct Webhooks {
     /// Secrets are made from this and never stored.
     secret: [u8; 32],
     pub(crate) allow_insecure: bool,
+    idempotency_keep_seconds: u32,
     by_id: RwLock<HashMap<String, Arc<Webhook>>>,
     orders: mpsc::Sender<Order>,
     /// Held by whoever asks under a key that something be sent again: another one under the same key waits for the answer.
@@ -96,7 +98,8 @@ pub(crate) struct Made {
 }
 
 const DOCUMENT_PREFIX: &str = "webhook/";
-/// Webhooks that were deleted, for whoever sends again the request that made one: made anew, it would live again.
+/// Webhooks that were deleted, for whoever sends again the request that made one, as long as its key is remembered: made anew, it would
+/// live again.
 const DELETED_PREFIX: &str = "webhook-deleted/";
 const ID_CHARACTERS: usize = 20;
 /// Requests that wait for the task.
@@ -107,14 +110,15 @@ impl Webhooks {
     pub(crate) fn start(
         engine: &Engine,
         secret: &Secret,
-        allow_insecure: bool,
+        settings: &AppSettings,
     ) -> Result<Arc<Webhooks>, StoreError> {
         let by_id = read_webhooks(engine)?;
         let (orders, taken) = mpsc::channel(ORDERS_MAX);
         let secret = secret.derive("webhooks", &[]);
         let webhooks = Arc::new(Webhooks {
             secret,
-            allow_insecure,
+            allow_insecure: settings.webhooks_allow_insecure,
+            idempotency_keep_seconds: settings.idempotency_keep_seconds,
             by_id: RwLock::new(by_id),
             orders,
             replaying: tokio::sync::Mutex::default(),

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use boxoffice_core::booking::{Booking, Details, Status, Units};
 use boxoffice_core::change::Change;
@@ -24,11 +25,14 @@ pub(super) struct Cursor {
     pub(super) sequence: u64,
     /// Slots and boxes that somebody took from, and that were not looked at since.
     taken: BTreeSet<String>,
+    /// What bookings were was too much to read: it is not tried again before then.
+    #[serde(skip)]
+    no_past_until: Option<Instant>,
 }
 
 impl Cursor {
     pub(super) fn at(sequence: u64) -> Cursor {
-        Cursor { sequence, taken: BTreeSet::new() }
+        Cursor { sequence, ..Cursor::default() }
     }
 }
 
@@ -52,6 +56,8 @@ pub(super) enum ReadError {
     Unreadable(String),
 }
 
+/// Whoever is behind of an inventory with a long journal would read it for nothing again and again.
+const PAST_TRIED_EVERY: Duration = Duration::from_secs(60);
 /// Changes that are read at one time: a page ends with the batch that reaches it.
 const CHANGES_AT_ONCE: usize = 2_000;
 
@@ -219,16 +225,23 @@ impl<'a> Reader<'a> {
         let is_in_doubt =
             |id: &BookingId| self.to_come[id] > 1 || since.as_ref().is_none_or(|since| since.contains(id));
         let in_doubt: Vec<BookingId> = self.now.keys().copied().filter(is_in_doubt).collect();
-        if !in_doubt.is_empty() {
-            let (engine, before) = (engine.clone(), self.cursor.sequence);
-            let read = move || engine.bookings_after(inventory, before, &in_doubt);
-            let found = tokio::task::spawn_blocking(read).await.expect("reading does not panic");
-            let found = found.map_err(|error| match error {
-                LoadError::Store(error) => not_read(&error),
-                error => ReadError::Unreadable(error.to_string()),
-            })?;
-            let found = found.into_iter().flatten();
-            self.seen.extend(found.map(|booking| (booking.id, Arc::unwrap_or_clone(booking))));
+        if in_doubt.is_empty() || self.cursor.no_past_until.is_some_and(|until| Instant::now() < until) {
+            return Ok(());
+        }
+        let (engine, before) = (engine.clone(), self.cursor.sequence);
+        let read = move || engine.bookings_after(inventory, before, &in_doubt);
+        match tokio::task::spawn_blocking(read).await.expect("reading does not panic") {
+            Ok(Some(found)) => {
+                self.seen
+                    .extend(found.into_iter().map(|booking| (booking.id, Arc::unwrap_or_clone(booking))));
+            }
+            Ok(None) => self.cursor.no_past_until = Some(Instant::now() + PAST_TRIED_EVERY),
+            Err(LoadError::Store(error)) => return Err(not_read(&error)),
+            // It was cut meanwhile, or is damaged: whoever reads it for more than this says so.
+            Err(error) => {
+                tracing::warn!(%error, "it cannot be told what bookings were");
+                self.cursor.no_past_until = Some(Instant::now() + PAST_TRIED_EVERY);
+            }
         }
         Ok(())
     }

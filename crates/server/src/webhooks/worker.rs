@@ -401,18 +401,30 @@ impl Worker {
         Ok(Made { webhook: self.webhooks.keep(webhook), known: false })
     }
 
-    /// One of the same id that was made under the same key, and deleted since.
+    /// One of the same id that was made under the same key, and deleted since; those whose keys are forgotten are, too.
     async fn deleted(&self, webhook: &Webhook) -> Result<Option<Webhook>, Problem> {
         // Ids that no key leads to are never asked for again.
         if webhook.fingerprint.is_none() {
             return Ok(None);
         }
-        let (engine, name) = (self.engine.clone(), format!("{}{}", super::DELETED_PREFIX, webhook.id));
-        let find = move || -> Result<Option<Webhook>, StoreError> {
-            let found = engine.documents(&name)?.into_iter().find(|(found, _)| *found == name);
-            found.map(|(name, contents)| parsed(&name, &contents)).transpose()
+        let (engine, keep_seconds) = (self.engine.clone(), self.webhooks.idempotency_keep_seconds);
+        let (id, now) = (webhook.id.clone(), engine.now());
+        let find = move || -> Result<Option<Webhook>, Problem> {
+            let (mut found, mut forgotten) = (None, Vec::new());
+            for (name, contents) in engine.documents(super::DELETED_PREFIX)? {
+                let deleted: Webhook = parsed(&name, &contents)?;
+                if deleted.created_at().plus_seconds(keep_seconds) <= now {
+                    forgotten.push((name, None));
+                } else if deleted.id == id {
+                    found = Some(deleted);
+                }
+            }
+            if !forgotten.is_empty() {
+                engine.write_documents(&forgotten)?;
+            }
+            Ok(found)
         };
-        Ok(blocking(find).await?)
+        blocking(find).await
     }
 
     async fn remove(&mut self, webhook: &Webhook) -> Result<(), Problem> {

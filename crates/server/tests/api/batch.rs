@@ -380,6 +380,26 @@ fn actions_on_bookings_belong_to_their_batch_too() {
 }
 
 #[test]
+fn a_booking_whose_id_a_batch_could_not_have_is_acted_on_where_it_is() {
+    let (hall, other_hall) = (Venue::hall(1, 9), Venue::hall(1, 9));
+    let id = "0199bbbb-0000-7000-8000-0000c0de0043";
+    let theirs = hall.booked(&with(best(1), &json!({ "id": id })));
+    let send = |commands: &[Value]| {
+        let batch = json!({ "commands": commands });
+        hall.server.call("POST", "/v1/batch").key("taken").json(&batch).send()
+    };
+    let taken = book(&other_hall, &with(best(1), &json!({ "id": id })));
+    let answer = send(&[taken, json!({ "op": "confirm", "id": id })]).expect(200);
+    let statuses: Vec<&Value> =
+        answer["results"].as_array().expect("results").iter().map(|result| &result["status"]).collect();
+    assert_eq!(statuses, [409, 200]);
+    // So the key stands for that batch there, too.
+    let cancel = json!({ "op": "cancel", "id": theirs["id"] });
+    send(&[cancel]).expect_problem(422, "IDEMPOTENCY_KEY_REUSED");
+    assert_eq!(hall.seats(), ["s........"]);
+}
+
+#[test]
 fn a_key_that_stands_there_twice_is_refused_whatever_it_says() {
     let hall = Venue::hall(1, 5);
     let text = book(&hall, &best(1)).to_string();

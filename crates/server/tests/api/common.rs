@@ -1,13 +1,12 @@
 //! What holds for every route: the shape of errors, what a body may be, methods, lists, malformed HTTP.
 
 use std::io::{BufReader, Read, Write};
-use std::net::Shutdown;
 
 use serde_json::{Value, json};
 
 use crate::client::{connect, read_reply};
 use crate::server::Server;
-use crate::venue::{Venue, best, booking_url, event_body, section, unique, with};
+use crate::venue::{Venue, best, event_body, section, unique, with};
 
 #[test]
 fn every_error_has_the_same_shape_and_the_id_of_its_request() {
@@ -306,32 +305,6 @@ fn a_head_that_is_refused_behind_a_good_one_is_told_so_too() {
     }
     read_reply(&mut reader, false).expect("an answer").expect_problem(400, "REQUEST_REFUSED");
     assert_eq!(reader.read_to_end(&mut Vec::new()).expect("the end"), 0, "nothing follows");
-}
-
-#[test]
-fn whoever_has_said_all_and_closes_that_direction_is_answered() {
-    let hall = Venue::hall(1, 9);
-    let hold = hall.booked(&best(1));
-    let calls = [
-        ("POST", booking_url(&hold) + "/extend", json!({ "seconds": 1_000 }), 200),
-        ("POST", "/v1/bookings".to_owned(), hall.wanted(&best(1)), 201),
-        ("POST", booking_url(&hold) + "/cancel", json!({}), 200),
-    ];
-    for (method, path, body, status) in calls {
-        let body = body.to_string();
-        let mut stream = connect(hall.server.address).expect("a connection");
-        let request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-            hall.server.address,
-            body.len()
-        );
-        stream.write_all(request.as_bytes()).expect("taken");
-        stream.shutdown(Shutdown::Write).expect("open until now");
-        let mut reader = BufReader::new(stream);
-        read_reply(&mut reader, false).unwrap_or_else(|error| panic!("{path}: {error}")).expect(status);
-        assert_eq!(reader.read_to_end(&mut Vec::new()).expect("the end"), 0, "nothing follows");
-    }
-    assert_eq!(hall.seats(), [".h......."]);
 }
 
 #[test]

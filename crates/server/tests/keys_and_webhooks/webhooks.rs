@@ -179,7 +179,15 @@ fn a_webhook_that_was_deleted_does_not_come_back_when_the_request_for_it_is_sent
     };
     check(&server);
     server.kill();
-    check(&Server::start(data.path(), INSECURE));
+    let server = Server::start(data.path(), INSECURE);
+    check(&server);
+    server.kill();
+    let server = Server::start(data.path(), &[INSECURE, &["--idempotency-keep-seconds", "1"]].concat());
+    wait_for("the key to be forgotten", || {
+        let again = server.post_once(None, "/v1/webhooks", &body, "hook");
+        (!again.is_replayed()).then(|| again.expect(201))
+    });
+    server.get(None, &path).expect(200);
 }
 
 #[test]

@@ -100,7 +100,14 @@ async fn messages_that_could_not_be_written_down_are_read_again() {
     let (orders, _taken) = mpsc::channel(1);
     let by_id = RwLock::new(HashMap::new());
     let replaying = tokio::sync::Mutex::default();
-    let webhooks = Webhooks { secret: [7; 32], allow_insecure: false, by_id, orders, replaying };
+    let webhooks = Webhooks {
+        secret: [7; 32],
+        allow_insecure: false,
+        idempotency_keep_seconds: 60,
+        by_id,
+        orders,
+        replaying,
+    };
     let webhooks = Arc::new(webhooks);
     let mut worker = Worker::load(&engine, &webhooks).unwrap();
     worker.follow().await.unwrap();
