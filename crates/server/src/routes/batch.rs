@@ -17,6 +17,7 @@ use boxoffice_core::refusal::Refusal;
 use boxoffice_core::time::Timestamp;
 use boxoffice_engine::view::StockView;
 use boxoffice_engine::{Answer, InventoryNumber, SubmitError};
+use futures_util::{StreamExt, future, stream};
 use http_body_util::StreamBody;
 use hyper::body::Frame;
 use serde_json::Value;
@@ -198,14 +199,15 @@ async fn make_contact_keys(app: &App, caller: &Caller, commands: &[BatchCommand]
             customers.insert(request.customer.as_str());
         }
     }
-    futures_util::future::join_all(
-        customers.into_iter().map(|customer| app.contacts.prepare(&caller.tenant, customer)),
-    )
-    .await;
+    future::join_all(customers.into_iter().map(|customer| app.contacts.prepare(&caller.tenant, customer)))
+        .await;
 }
 
 /// So many share a reading of the clock for their ids. Not all: ids of one millisecond are told apart by chance alone.
 const COMMANDS_OF_ONE_MOMENT: usize = 256;
+
+/// Bookings that are looked up together, where that is a question to a database.
+const LOOKED_UP_AT_ONCE: usize = 32;
 
 /// How an answer begins.
 const RESULTS: &[u8] = b"{\"results\":[";
@@ -261,7 +263,7 @@ impl Pieces {
         self.full.push(self.open.into());
         let length = self.full.iter().map(Bytes::len).sum();
         let frames = self.full.into_iter().map(|piece| Ok::<_, Infallible>(Frame::data(piece)));
-        (length, Body::new(StreamBody::new(futures_util::stream::iter(frames))))
+        (length, Body::new(StreamBody::new(stream::iter(frames))))
     }
 }
 
@@ -286,8 +288,10 @@ impl Answered<'_> {
                 Ok(Outcome::Refused(refusal)) if *refusal == Refusal::IdempotencyKeyReused => {
                     return Err(idempotency_key_reused());
                 }
-                // What is refused for another reason has its commands refused for it.
-                Ok(Outcome::Granted(_) | Outcome::Refused(_)) => Ok(()),
+                Ok(Outcome::Granted(_)) => Ok(()),
+                Ok(Outcome::Refused(_)) => {
+                    Err(Problem::unavailable("OVERLOADED", "No more keys can be remembered here for now.", 1))
+                }
                 Err(error) => Err(error.into()),
             };
             self.claims.insert(inventory, claimed);
@@ -297,27 +301,35 @@ impl Answered<'_> {
 
     /// Where commands without a key of their own go, as far as that can be known before any is sent.
     async fn under_the_key_of_the_header(&mut self, commands: &[BatchCommand]) -> BTreeSet<InventoryNumber> {
-        let (mut inventories, mut named) = (BTreeSet::new(), HashMap::new());
+        let (mut inventories, mut acted_on) = (BTreeSet::new(), HashSet::new());
+        let mut named: HashMap<BookingId, BTreeSet<InventoryNumber>> = HashMap::new();
         for command in commands {
             let has_own = command.key.is_some();
             match command.op.on() {
                 On::New(_, None) | On::Booking(_) if has_own => {}
                 On::New(request, id) => {
-                    let inventory = self.inventory(request).await.ok();
-                    named.extend(id.zip(inventory));
-                    inventories.extend(inventory.filter(|_| !has_own));
-                }
-                // The one of that name may be another one than this batch makes.
-                On::Booking(id) => {
-                    inventories.extend(named.get(&id));
-                    if let Ok(inventory) = self.find(id).await {
-                        self.known.insert(id, inventory);
+                    let Ok(inventory) = self.inventory(request).await else { continue };
+                    if let Some(id) = id {
+                        named.entry(id).or_default().insert(inventory);
+                    }
+                    if !has_own {
                         inventories.insert(inventory);
                     }
+                }
+                On::Booking(id) => {
+                    inventories.extend(named.get(&id).into_iter().flatten());
+                    acted_on.insert(id);
                 }
                 On::Nothing => {}
             }
         }
+        // Those of names that this batch gives, too: there may be others of these names already.
+        let (app, caller) = (self.app, self.caller);
+        let found = stream::iter(acted_on)
+            .map(async |id| Some((id, find_booking(app, caller, id).await.ok()?.0)))
+            .buffer_unordered(LOOKED_UP_AT_ONCE);
+        self.known = found.filter_map(future::ready).collect().await;
+        inventories.extend(self.known.values());
         inventories
     }
 
@@ -329,14 +341,6 @@ impl Answered<'_> {
         let unknown =
             || Problem::unavailable("UNAVAILABLE", "It was not known where this goes; send it again.", 1);
         self.claims.get(&inventory).cloned().unwrap_or_else(|| Err(unknown()))
-    }
-
-    /// Where a booking is, if the caller may act on it.
-    async fn find(&self, id: BookingId) -> Result<InventoryNumber, Problem> {
-        match self.known.get(&id) {
-            Some(inventory) => Ok(*inventory),
-            None => Ok(find_booking(self.app, self.caller, id).await?.0),
-        }
     }
 
     /// Sends a part of the commands and writes down what was answered.
@@ -460,7 +464,10 @@ impl Answered<'_> {
             Op::Redeem(id, request) => (*id, "redeem", request.action(*id, caller)?),
             Op::Refused(problem) => return Err((**problem).clone()),
         };
-        let inventory = self.find(id).await?;
+        let inventory = match self.known.get(&id) {
+            Some(inventory) => *inventory,
+            None => find_booking(app, caller, id).await?.0,
+        };
         self.must_be_claimed(command, inventory)?;
         let operation = in_batch(operation(verb, id));
         let command = match &command.op {

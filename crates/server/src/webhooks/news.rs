@@ -57,7 +57,7 @@ pub(super) enum ReadError {
 }
 
 /// Whoever is behind of an inventory with a long journal would read it for nothing again and again.
-const PAST_TRIED_EVERY: Duration = Duration::from_secs(60);
+const PAST_TRIED_EVERY: Duration = Duration::from_secs(10);
 /// Changes that are read at one time: a page ends with the batch that reaches it.
 const CHANGES_AT_ONCE: usize = 2_000;
 

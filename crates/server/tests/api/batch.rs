@@ -397,6 +397,19 @@ fn a_booking_whose_id_a_batch_could_not_have_is_acted_on_where_it_is() {
     let cancel = json!({ "op": "cancel", "id": theirs["id"] });
     send(&[cancel]).expect_problem(422, "IDEMPOTENCY_KEY_REUSED");
     assert_eq!(hall.seats(), ["s........"]);
+
+    // Of two of the same name in one batch, the one that is made.
+    let id = "0199bbbb-0000-7000-8000-0000c0de0044";
+    let named =
+        |hall: &Venue, key: &str| book(hall, &with(best(1), &json!({ "id": id, "idempotency_key": key })));
+    let commands = [named(&hall, "one"), named(&other_hall, "two"), json!({ "op": "confirm", "id": id })];
+    let batch = json!({ "commands": commands });
+    let answer = hall.server.call("POST", "/v1/batch").key("twice").json(&batch).send().expect(200);
+    let statuses = answer["results"].as_array().expect("results").iter().map(|result| &result["status"]);
+    let mut statuses: Vec<u64> = statuses.map(|status| status.as_u64().expect("a status")).collect();
+    assert_eq!(statuses.pop(), Some(200));
+    statuses.sort_unstable();
+    assert_eq!(statuses, [201, 409], "whichever was first");
 }
 
 #[test]
