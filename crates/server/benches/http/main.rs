@@ -1,5 +1,6 @@
 //! Bookings over HTTP beside an echo server on the same stack, and many connections at once:
-//! `cargo bench -p boxoffice-server --bench http [-- bookings | waits | batches | connections | watchers]`, and
+//! `cargo bench -p boxoffice-server --bench http [-- bookings | waits | batches | connections | watchers]`,
+//! `-- watchers-gzip` and `-- watchers-plain` for watchers that unpack less than browsers do, and
 //! `-- waits BINARY..`, `-- batches BINARY..` or `-- watchers BINARY..` for several builds in turn, whose binaries were kept (with their whole paths).
 //!
 //! The echo server is axum on hyper with the same runtime, in a process of its own, and answers each request with its own
@@ -21,6 +22,7 @@ use std::time::{Duration, Instant};
 use closed_loop::closed_loop;
 use host::Host;
 use load::{Answer, Connection, Measured, Server, post, print_machine};
+use watchers::Packing;
 
 const CONNECTIONS: usize = 256;
 const LASTING: Duration = Duration::from_secs(4);
@@ -30,7 +32,8 @@ const BATCH_COMMANDS: usize = 5_000;
 const BATCH_CONNECTIONS: usize = 4;
 /// What is measured, unless other binaries are named.
 const THIS_BUILD: &str = env!("CARGO_BIN_EXE_boxoffice");
-const PARTS: [&str; 5] = ["bookings", "waits", "batches", "connections", "watchers"];
+const PARTS: [&str; 7] =
+    ["bookings", "waits", "batches", "connections", "watchers", "watchers-gzip", "watchers-plain"];
 const ECHO: &str = "BOXOFFICE_BENCH_ECHO";
 
 fn main() {
@@ -48,7 +51,7 @@ fn main() {
             return match wanted.as_deref() {
                 Some("waits") => waits::compare(&builds).await,
                 Some("batches") => batches(&builds).await,
-                Some("watchers") => watchers::measure(&builds).await,
+                Some("watchers") => watchers::measure(&builds, Packing::Zstd).await,
                 _ => panic!("waits, batches and watchers can be measured of several builds"),
             };
         }
@@ -66,7 +69,13 @@ fn main() {
             connections::measure().await;
         }
         if is_wanted("watchers") {
-            watchers::measure(&[THIS_BUILD.to_owned()]).await;
+            watchers::measure(&[THIS_BUILD.to_owned()], Packing::Zstd).await;
+        }
+        // Only if they are asked for.
+        match wanted.as_deref() {
+            Some("watchers-gzip") => watchers::measure(&[THIS_BUILD.to_owned()], Packing::Gzip).await,
+            Some("watchers-plain") => watchers::measure(&[THIS_BUILD.to_owned()], Packing::Plain).await,
+            _ => {}
         }
     });
 }
