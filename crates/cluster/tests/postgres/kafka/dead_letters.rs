@@ -50,7 +50,7 @@ async fn what_cannot_be_decided_is_put_aside_and_the_others_go_on() {
         assert_eq!(header(letter, "topic"), commands);
         assert_eq!(
             header(letter, "reason"),
-            "message version 114 is not known; this program reads version 1"
+            "message version 114 is not known; this program reads version 2"
         );
         assert!(header(letter, "offset").parse::<i64>().is_ok());
     }
