@@ -12,6 +12,7 @@ use boxoffice_core::apply;
 use boxoffice_core::command::{Action, Command, Idempotency};
 use boxoffice_core::commands::{BestAvailable, Book, Confirm, CreateEvent, SeatWish, Want};
 use boxoffice_core::event::{SectionPlan, SubsectionPlan};
+use boxoffice_core::event_info::EventInfo;
 use boxoffice_core::ids::{Actor, BookingId, RedeemCode};
 use boxoffice_core::inventory::Inventory;
 use boxoffice_core::memory::KeyDigest;
@@ -64,7 +65,7 @@ fn create() -> Command {
         id: "hall".to_owned(),
         name: "Hall".to_owned(),
         currency: Currency(*b"TWD"),
-        starts_at: None,
+        info: EventInfo::default(),
         sales: SalesWindow::default(),
         rules: RulesPatch::default(),
         sections: vec![SectionPlan {

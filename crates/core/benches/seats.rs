@@ -13,6 +13,7 @@ use boxoffice_core::commands::{
     BestAvailable, BlockSeats, Book, Cancel, CreateEvent, SeatWish, SectionSeats, Want,
 };
 use boxoffice_core::event::{Event, SeatName, SectionPlan, SubsectionPlan};
+use boxoffice_core::event_info::EventInfo;
 use boxoffice_core::ids::{Actor, BookingId, RedeemCode};
 use boxoffice_core::inventory::{Inventory, Stock};
 use boxoffice_core::memory::KeyDigest;
@@ -220,7 +221,7 @@ impl Hall {
             id: "hall".to_owned(),
             name: "Hall".to_owned(),
             currency: Currency(*b"TWD"),
-            starts_at: None,
+            info: EventInfo::default(),
             sales: SalesWindow::default(),
             rules: RulesPatch::default(),
             sections: vec![SectionPlan {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::booking::{Booking, Units};
 use crate::event::EventPlan;
+use crate::event_info::EventInfo;
 use crate::ids::{Actor, BookingId, RedeemCode};
 use crate::memory::KeyDigest;
 use crate::money::{Money, PriceStep};
@@ -155,6 +156,8 @@ pub enum Change {
         /// This time and earlier.
         through: Timestamp,
     },
+    /// When and where the event takes place, and what it is about, is this now.
+    EventInfoPatched(Box<EventInfo>),
 }
 
 impl Change {
@@ -188,7 +191,8 @@ impl Change {
             | Change::ContactKept { .. }
             | Change::ContactForgotten { .. }
             | Change::Remembered { .. }
-            | Change::KeysForgotten { .. } => None,
+            | Change::KeysForgotten { .. }
+            | Change::EventInfoPatched(_) => None,
         }
     }
 }

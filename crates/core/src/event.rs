@@ -5,6 +5,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use crate::booking::{AreaClaim, SeatClaim};
+use crate::event_info::EventInfo;
 use crate::map::HashMap;
 use crate::money::Money;
 use crate::outcome::{EventSummary, SubsectionSummary};
@@ -19,8 +20,8 @@ use crate::time::Timestamp;
 pub struct EventPlan {
     /// Name, currency, sales window and rules.
     pub terms: Terms,
-    /// When the show begins.
-    pub starts_at: Option<Timestamp>,
+    /// When and where it takes place.
+    pub info: EventInfo,
     /// In the order best available tries them.
     pub sections: Vec<SectionPlan>,
     /// Standing areas.
@@ -98,8 +99,8 @@ impl std::str::FromStr for SeatName {
 pub struct Event {
     /// Name, currency, sales window and rules.
     pub terms: Terms,
-    /// When the show begins.
-    pub starts_at: Option<Timestamp>,
+    /// When and where it takes place.
+    pub info: EventInfo,
     /// In the order they were declared.
     pub sections: Vec<Section>,
     /// Of all sections, in the order they were declared.
@@ -186,7 +187,7 @@ impl Event {
         };
         let mut event = Event {
             terms: plan.terms.clone(),
-            starts_at: plan.starts_at,
+            info: plan.info.clone(),
             sections,
             seats: SeatMap::new(&sizes),
             subsections,
@@ -216,7 +217,7 @@ impl Event {
         let section = |section: &Section| (section.clone(), self.section_counts(section));
         EventSummary {
             terms: self.terms.clone(),
-            starts_at: self.starts_at,
+            info: self.info.clone(),
             sections: self.sections.iter().map(section).collect(),
             subsections: subsections.collect(),
             areas: self.areas.clone(),
@@ -258,7 +259,7 @@ impl Event {
         };
         EventPlan {
             terms: self.terms.clone(),
-            starts_at: self.starts_at,
+            info: self.info.clone(),
             sections: self.sections.iter().map(section).collect(),
             areas: self.areas.iter().map(area).collect(),
         }

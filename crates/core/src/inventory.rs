@@ -10,6 +10,7 @@ use crate::change::{BoxProperties, Change};
 use crate::command::{Action, Command};
 use crate::customers::Customers;
 use crate::event::Event;
+use crate::event_info::EventInfo;
 use crate::ids::{BookingId, RedeemCode};
 use crate::index::Index;
 use crate::limits::LOOK_AHEAD_CHANGES;
@@ -368,6 +369,7 @@ impl Inventory {
                 self.memory.remember(remembered);
             }
             Change::KeysForgotten { through } => self.memory.forget(*through),
+            Change::EventInfoPatched(info) => self.event_mut().info = EventInfo::clone(info),
         }
     }
 

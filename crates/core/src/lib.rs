@@ -17,6 +17,7 @@ pub mod commands;
 pub mod customers;
 mod deadlines;
 pub mod event;
+pub mod event_info;
 pub mod ids;
 pub mod index;
 pub mod inventory;

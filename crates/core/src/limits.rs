@@ -20,6 +20,8 @@ pub const SECTION_NAME_CHARACTERS_MAX: usize = 32;
 pub const ADDRESS_CHARACTERS_MAX: usize = SECTION_NAME_CHARACTERS_MAX + 6;
 /// Names people read: inventories, boxes, areas.
 pub const NAME_CHARACTERS_MAX: usize = 200;
+/// A page of text about an event.
+pub const DESCRIPTION_CHARACTERS_MAX: usize = 4_000;
 /// A slug: one leading character and 62 more.
 pub const SLUG_CHARACTERS_MAX: usize = 63;
 /// The caller's reference for a customer.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::booking::Booking;
 use crate::change::Change;
 use crate::event::{Area, SeatName, Section, Sellout};
+use crate::event_info::EventInfo;
 use crate::ids::BookingId;
 use crate::money::Money;
 use crate::refusal::Refusal;
@@ -99,8 +100,8 @@ pub enum Summary {
 pub struct EventSummary {
     /// Name, currency, sales window and rules.
     pub terms: Terms,
-    /// When the show begins.
-    pub starts_at: Option<Timestamp>,
+    /// When and where it takes place.
+    pub info: EventInfo,
     /// With their counts.
     pub sections: Vec<(Section, Counts)>,
     /// Of all sections, in order.

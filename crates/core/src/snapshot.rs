@@ -342,6 +342,7 @@ impl EarlierForm {
 
 fn check_event(plan: &EventPlan) -> Result<(), DecodeError> {
     accept(plan.terms.check(), "the terms")?;
+    accept(plan.info.clone().checked(), "the event's information")?;
     accept(check_hall(&plan.sections, &plan.areas), "the hall")?;
     for subsection in plan.sections.iter().flat_map(|section| &section.subsections) {
         ensure(is_ascending(&subsection.blocked), "the blocked seats are not in order")?;

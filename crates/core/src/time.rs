@@ -196,6 +196,13 @@ impl Zone {
         self.zone.iana_name().expect("the zone was found by its name")
     }
 
+    /// The local date and time at a moment, to the minute.
+    pub fn local_time(&self, moment: Timestamp) -> SlotId {
+        let local = self.zone.to_datetime(moment_of(moment));
+        let minutes = i16::from(local.hour()) * 60 + i16::from(local.minute());
+        SlotId { date: Date::from_civil(local.date()), start: Minute(minutes.unsigned_abs()) }
+    }
+
     /// The local date at a moment.
     pub fn date_at(&self, moment: Timestamp) -> Date {
         Date::from_civil(self.zone.to_datetime(moment_of(moment)).date())

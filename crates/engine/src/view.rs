@@ -6,12 +6,13 @@ use std::sync::Arc;
 use boxoffice_core::booking::{Booking, Units};
 use boxoffice_core::change::Change;
 use boxoffice_core::event::{Area, Event, Section, Sellout};
+use boxoffice_core::event_info::EventInfo;
 use boxoffice_core::inventory::{Inventory, Stock};
 use boxoffice_core::rules::Terms;
 use boxoffice_core::schedule::{Pattern, Schedule, Slot};
 use boxoffice_core::seats::{Counts, SeatState};
 use boxoffice_core::shop::{PickupBox, Shop};
-use boxoffice_core::time::{SlotId, Timestamp};
+use boxoffice_core::time::SlotId;
 use rpds::{RedBlackTreeMapSync, VectorSync};
 
 /// The stock of an inventory as of a sequence.
@@ -41,8 +42,8 @@ pub enum KindView {
 /// An event's seats and areas.
 #[derive(Debug, Clone)]
 pub struct EventView {
-    /// When the show begins.
-    pub starts_at: Option<Timestamp>,
+    /// When and where it takes place.
+    pub info: Arc<EventInfo>,
     /// With their prices.
     pub sections: Arc<Vec<Section>>,
     /// Of all sections, in order.
@@ -219,7 +220,7 @@ impl StockView {
     pub fn new(inventory: &Inventory) -> Option<StockView> {
         let kind = match inventory.stock()? {
             Stock::Event(event) => KindView::Event(EventView {
-                starts_at: event.starts_at,
+                info: Arc::new(event.info.clone()),
                 sections: Arc::new(event.sections.clone()),
                 subsections: (0u16..)
                     .zip(&event.subsections)
@@ -269,6 +270,9 @@ impl EventView {
     fn refresh(&mut self, event: &Event, touched: &Touched) {
         self.totals = event.totals;
         self.sellout = event.sellout;
+        if touched.info {
+            self.info = Arc::new(event.info.clone());
+        }
         if touched.prices {
             self.sections = Arc::new(event.sections.clone());
         }
@@ -322,6 +326,7 @@ impl ShopView {
 #[derive(Debug, Default)]
 pub(crate) struct Touched {
     terms: bool,
+    info: bool,
     prices: bool,
     areas: bool,
     pattern: bool,
@@ -361,6 +366,7 @@ impl Touched {
             | Change::ScheduleCreated(_)
             | Change::ShopCreated(_) => {}
             Change::TermsPatched(_) => self.terms = true,
+            Change::EventInfoPatched(_) => self.info = true,
             Change::PricesPatched { .. } => self.prices = true,
             Change::SeatsBlocked(seats) | Change::SeatsUnblocked(seats) => {
                 self.rows.extend(seats.iter().map(|seat| (seat.subsection, seat.row)));

@@ -3,6 +3,7 @@
 use boxoffice_core::booking::{Booking, Status, Units};
 use boxoffice_core::change::{BoxProperties, Change};
 use boxoffice_core::event::EventPlan;
+use boxoffice_core::event_info::EventInfo;
 use boxoffice_core::ids::Actor;
 use boxoffice_core::money::PriceStep;
 use boxoffice_core::rules::Terms;
@@ -60,6 +61,7 @@ pub(crate) fn described(change: &Change, stock: &StockView) -> (&'static str, Va
             data
         }),
         Change::TermsPatched(changed) => ("terms_changed", terms(changed)),
+        Change::EventInfoPatched(info) => ("event_info_changed", Value::Object(event_info(info))),
         Change::PricesPatched { sections, areas } => ("prices_changed", {
             let sections: Value = sections
                 .iter()
@@ -156,10 +158,24 @@ fn event_plan(plan: &EventPlan) -> Value {
     let areas =
         areas.map(|area| json!({ "name": area.name, "price": area.price.0, "capacity": area.capacity }));
     let mut data = terms(&plan.terms);
-    data["starts_at"] = json!(plan.starts_at.map(Moment));
+    if let Some(data) = data.as_object_mut() {
+        data.extend(event_info(&plan.info));
+    }
     data["sections"] = sections.collect();
     data["areas"] = areas.collect();
     data
+}
+
+fn event_info(info: &EventInfo) -> serde_json::Map<String, Value> {
+    let fields = [
+        ("starts_at", json!(info.starts_at.map(Moment))),
+        ("doors_open_at", json!(info.doors_open_at.map(Moment))),
+        ("ends_at", json!(info.ends_at.map(Moment))),
+        ("timezone", json!(info.timezone)),
+        ("venue", json!(info.venue)),
+        ("description", json!(info.description)),
+    ];
+    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 fn pattern(pattern: &Pattern) -> Value {

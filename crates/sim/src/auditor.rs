@@ -174,7 +174,7 @@ fn stock_of(inventory: &Inventory) -> String {
 fn words_of(view: &StockView) -> String {
     let StockView { sequence, terms, live_holds, kind } = view;
     let kind = match kind {
-        KindView::Event(EventView { starts_at, sections, subsections, areas, totals, sellout }) => {
+        KindView::Event(EventView { info, sections, subsections, areas, totals, sellout }) => {
             let seats = subsections.iter().map(|part| {
                 let states =
                     (1..=part.rows).map(|row| (1..=part.cols).map(move |seat| part.state(row, seat)));
@@ -182,7 +182,7 @@ fn words_of(view: &StockView) -> String {
                 format!("{} {:?} {states:?}", part.address, part.counts)
             });
             let seats: Vec<String> = seats.collect();
-            format!("{starts_at:?} {sections:?} {seats:?} {areas:?} {totals:?} {sellout:?}")
+            format!("{info:?} {sections:?} {seats:?} {areas:?} {totals:?} {sellout:?}")
         }
         KindView::Schedule(ScheduleView { timezone, pattern, slots }) => {
             format!("{timezone} {pattern:?} {:?}", slots.iter().collect::<Vec<_>>())

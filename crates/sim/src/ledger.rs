@@ -257,7 +257,8 @@ impl Ledger {
             | Change::RolledThrough(_)
             | Change::TicketsImported(_)
             | Change::ContactKept { .. }
-            | Change::ContactForgotten { .. } => {}
+            | Change::ContactForgotten { .. }
+            | Change::EventInfoPatched(_) => {}
         }
         self.now().map(drop)
     }

@@ -128,7 +128,8 @@ fn creation(name: &str, kind: InventoryKind) -> Action {
             let sections = vec![SectionPlan { name: "A".to_owned(), price: Money(1_000), subsections }];
             let areas = vec![AreaPlan { name: "floor".to_owned(), price: Money(500), capacity: 8 }];
             let name = id.clone();
-            let event = CreateEvent { id, name, currency, starts_at: None, sales, rules, sections, areas };
+            let event =
+                CreateEvent { sales, rules, areas, ..CreateEvent::new(&id, &name, currency, sections) };
             Action::CreateEvent(Box::new(event))
         }
         InventoryKind::Schedule => {

@@ -216,7 +216,8 @@ pub(super) fn wanted_pools(number: Number, changes: &[Change], wanted: &mut BTre
             | Change::Expired { .. }
             | Change::ContactForgotten { .. }
             | Change::Remembered { .. }
-            | Change::KeysForgotten { .. } => {}
+            | Change::KeysForgotten { .. }
+            | Change::EventInfoPatched(_) => {}
         }
     }
 }
@@ -361,7 +362,8 @@ impl Rows {
                 | Change::PatternPatched(_)
                 | Change::RolledThrough(_)
                 | Change::ContactKept { .. }
-                | Change::ContactForgotten { .. } => {}
+                | Change::ContactForgotten { .. }
+                | Change::EventInfoPatched(_) => {}
             }
         }
         Ok(())

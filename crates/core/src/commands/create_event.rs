@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Decision;
 use crate::change::Change;
 use crate::event::{AreaPlan, EventPlan, SectionPlan, SubsectionPlan};
+use crate::event_info::EventInfo;
 use crate::ids::{InventoryKind, check_text};
 use crate::inventory::Inventory;
 use crate::limits::{
@@ -17,7 +18,6 @@ use crate::money::Currency;
 use crate::outcome::Reply;
 use crate::refusal::Refusal;
 use crate::rules::{RulesPatch, SalesWindow, Terms, check_within};
-use crate::time::Timestamp;
 
 /// Makes an inventory an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,8 +28,8 @@ pub struct CreateEvent {
     pub name: String,
     /// Of all its prices.
     pub currency: Currency,
-    /// When the show begins.
-    pub starts_at: Option<Timestamp>,
+    /// When and where it takes place.
+    pub info: EventInfo,
     /// When bookings can be made.
     pub sales: SalesWindow,
     /// What differs from the default rules of an event.
@@ -47,7 +47,7 @@ impl CreateEvent {
             id: id.to_owned(),
             name: name.to_owned(),
             currency,
-            starts_at: None,
+            info: EventInfo::default(),
             sales: SalesWindow::default(),
             rules: RulesPatch::default(),
             sections,
@@ -58,9 +58,7 @@ impl CreateEvent {
     pub(crate) fn decide(&self, inventory: &Inventory) -> Result<Decision, Refusal> {
         let terms =
             Terms::new(InventoryKind::Event, &self.id, &self.name, self.currency, self.sales, self.rules)?;
-        if let Some(starts_at) = self.starts_at {
-            starts_at.check("/starts_at")?;
-        }
+        let info = self.info.clone().checked()?;
         check_hall(&self.sections, &self.areas)?;
         if inventory.stock().is_some() {
             return Err(Refusal::AlreadyExists);
@@ -71,7 +69,7 @@ impl CreateEvent {
             subsection.blocked.sort_unstable();
             subsection.blocked.dedup();
         }
-        let plan = EventPlan { terms, starts_at: self.starts_at, sections, areas: self.areas.clone() };
+        let plan = EventPlan { terms, info, sections, areas: self.areas.clone() };
         Ok(Decision::one(Change::EventCreated(Box::new(plan)), Reply::Inventory))
     }
 }
@@ -165,6 +163,7 @@ pub(crate) mod tests {
     use crate::outcome::Summary;
     use crate::rules::Orphans;
     use crate::testing::{Reached, Scene, bakery, book, hall, keyed, one_section, second};
+    use crate::time::Timestamp;
 
     #[test]
     fn events_are_created_as_asked_or_refused() {
@@ -217,7 +216,7 @@ pub(crate) mod tests {
             ("/id", |create| create.id = "Gala".to_owned()),
             ("/name", |create| create.name.clear()),
             ("/currency", |create| create.currency = Currency(*b"twd")),
-            ("/starts_at", |create| create.starts_at = Some(Timestamp(i64::MAX))),
+            ("/starts_at", |create| create.info.starts_at = Some(Timestamp(i64::MAX))),
             ("/sales/opens_at", |create| create.sales.opens_at = Some(Timestamp(i64::MIN))),
             ("/sales/closes_at", |create| create.sales.closes_at = Some(Timestamp(i64::MAX))),
             ("/sales/closes_at", |create| {

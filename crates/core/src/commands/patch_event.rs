@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Decision;
 use crate::change::Change;
+use crate::event_info::EventInfoPatch;
 use crate::ids::check_text;
 use crate::inventory::Inventory;
 use crate::limits::{AREAS_PER_EVENT_MAX, NAME_CHARACTERS_MAX, SUBSECTIONS_PER_EVENT_MAX};
@@ -17,6 +18,8 @@ use crate::rules::TermsPatch;
 pub struct PatchEvent {
     /// Name, sales window, status and rules.
     pub terms: TermsPatch,
+    /// When and where it takes place.
+    pub info: EventInfoPatch,
     /// New prices of sections, by name.
     pub section_prices: Vec<(String, Money)>,
     /// New prices of areas, by name.
@@ -35,6 +38,7 @@ impl PatchEvent {
         }
         let event = inventory.event()?;
         let terms = event.terms.patched(&self.terms)?;
+        let info = event.info.patched(&self.info)?;
         let mut sections = Vec::with_capacity(self.section_prices.len());
         for (name, price) in &self.section_prices {
             price.check_price("/prices")?;
@@ -52,6 +56,9 @@ impl PatchEvent {
         if terms != event.terms {
             changes.push(Change::TermsPatched(Box::new(terms)));
         }
+        if info != event.info {
+            changes.push(Change::EventInfoPatched(Box::new(info)));
+        }
         if !sections.is_empty() || !areas.is_empty() {
             changes.push(Change::PricesPatched { sections, areas });
         }
@@ -63,6 +70,7 @@ impl PatchEvent {
 pub(crate) mod tests {
     use super::*;
     use crate::command::Action;
+    use crate::event_info::EventInfo;
     use crate::rules::{InventoryStatus, RulesPatch, SalesPatch, SalesWindow};
     use crate::testing::{Reached, Scene, book, confirm, extend, hall, keyed, second};
 
@@ -116,6 +124,42 @@ pub(crate) mod tests {
             "INVALID_REQUEST /prices",
         );
         scene.row(patch(|patch| patch.terms.name = Some(String::new())), "INVALID_REQUEST /name");
+        scene.row(patch(|patch| patch.info.timezone = Some("Mars".to_owned())), "INVALID_REQUEST /timezone");
+        let unsold = "event Open: 8 free, 3 held, 2 sold, 0 blocked";
+        let info = |scene: &Scene| scene.inventory.event().unwrap().info.clone();
+        scene.row(
+            patch(|patch| {
+                patch.info.starts_at = Some(Some(second(100)));
+                patch.info.ends_at = Some(Some(second(200)));
+                patch.info.venue = Some(Some("Hall".to_owned()));
+            }),
+            unsold,
+        );
+        // A field that is not named stays: an end before the beginning that stands is refused.
+        scene.row(patch(|patch| patch.info.ends_at = Some(Some(second(100)))), "INVALID_REQUEST /ends_at");
+        scene.row(
+            patch(|patch| patch.info.doors_open_at = Some(Some(second(201)))),
+            "INVALID_REQUEST /doors_open_at",
+        );
+        scene.row(patch(|patch| patch.info.starts_at = Some(None)), unsold);
+        let known =
+            EventInfo { ends_at: Some(second(200)), venue: Some("Hall".to_owned()), ..EventInfo::default() };
+        assert_eq!(info(&scene), known);
+        scene.row(
+            patch(|patch| {
+                patch.info.ends_at = Some(None);
+                patch.info.venue = Some(None);
+                patch.info.timezone = Some("Asia/Taipei".to_owned());
+                patch.info.description = Some(Some("Two\nlines".to_owned()));
+            }),
+            unsold,
+        );
+        let known = EventInfo {
+            timezone: "Asia/Taipei".to_owned(),
+            description: Some("Two\nlines".to_owned()),
+            ..EventInfo::default()
+        };
+        assert_eq!(info(&scene), known);
         scene.row(
             patch(|patch| {
                 let hold_ttl_seconds = Some(900);
@@ -128,6 +172,7 @@ pub(crate) mod tests {
         let prices = |sections: usize, areas: usize, price: i64| {
             Action::PatchEvent(Box::new(PatchEvent {
                 terms: TermsPatch::default(),
+                info: EventInfoPatch::default(),
                 section_prices: vec![("A".to_owned(), Money(price)); sections],
                 area_prices: vec![("standing".to_owned(), Money(price)); areas],
             }))

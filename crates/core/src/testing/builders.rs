@@ -10,6 +10,7 @@ use crate::commands::{
     CreateShop, Destination, Extend, Move, Places, Redeem, SeatWish, SectionSeats, UnblockSeats, Want,
 };
 use crate::event::{AreaPlan, SectionPlan, SubsectionPlan};
+use crate::event_info::EventInfo;
 use crate::ids::{Actor, BookingId, RedeemCode};
 use crate::memory::KeyDigest;
 use crate::money::{Currency, Money};
@@ -78,7 +79,7 @@ pub(crate) fn hall(subsections: &[(&str, u16, u16)]) -> CreateEvent {
         id: "gala".to_owned(),
         name: "Summer Gala".to_owned(),
         currency: Currency(*b"TWD"),
-        starts_at: None,
+        info: EventInfo::default(),
         sales: SalesWindow::default(),
         rules: RulesPatch::default(),
         sections,

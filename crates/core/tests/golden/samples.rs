@@ -12,6 +12,7 @@ use boxoffice_core::commands::{
     Want,
 };
 use boxoffice_core::event::{AreaPlan, EventPlan, SeatName, SectionPlan, SubsectionPlan};
+use boxoffice_core::event_info::{EventInfo, EventInfoPatch};
 use boxoffice_core::ids::{Actor, BookingId, RedeemCode};
 use boxoffice_core::memory::KeyDigest;
 use boxoffice_core::money::{Currency, Money, PriceStep};
@@ -79,6 +80,17 @@ fn sections() -> Vec<SectionPlan> {
     vec![SectionPlan { name: "A".to_owned(), price: Money(3_000), subsections }]
 }
 
+fn info() -> EventInfo {
+    EventInfo {
+        starts_at: Some(moment(0)),
+        doors_open_at: Some(moment(-1)),
+        ends_at: Some(moment(20)),
+        timezone: "Asia/Taipei".to_owned(),
+        venue: Some("Opera House".to_owned()),
+        description: None,
+    }
+}
+
 fn areas() -> Vec<AreaPlan> {
     vec![AreaPlan { name: "standing".to_owned(), price: Money(1_500), capacity: 5_000 }]
 }
@@ -135,7 +147,7 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
                 id: text("gala"),
                 name: text("Gala"),
                 currency,
-                starts_at: Some(moment(0)),
+                info: info(),
                 sales: sales(),
                 rules: rules_patch(),
                 sections: sections(),
@@ -169,6 +181,14 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
             "patch_event",
             Action::PatchEvent(Box::new(PatchEvent {
                 terms: terms_patch(),
+                info: EventInfoPatch {
+                    starts_at: Some(None),
+                    doors_open_at: None,
+                    ends_at: Some(Some(moment(21))),
+                    timezone: Some(text("Europe/Berlin")),
+                    venue: Some(Some(text("Arena"))),
+                    description: Some(Some(text("The last night"))),
+                },
                 section_prices: vec![(text("A"), Money(1))],
                 area_prices: vec![(text("standing"), Money(2))],
             })),
@@ -366,7 +386,7 @@ pub(crate) fn changes() -> Vec<Change> {
         Change::Act { at: MOMENT, by: Actor(300) },
         Change::EventCreated(Box::new(EventPlan {
             terms: terms(),
-            starts_at: None,
+            info: EventInfo::default(),
             sections: sections(),
             areas: areas(),
         })),
@@ -424,10 +444,11 @@ pub(crate) fn changes() -> Vec<Change> {
         // The last refusal: its number moves if one is put between the others.
         remembered(Reply::Refused(Box::new(Refusal::SlotHasBookings))),
         Change::KeysForgotten { through: moment(14) },
+        Change::EventInfoPatched(Box::new(info())),
     ]
 }
 
-pub(crate) const CHANGE_NAMES: [&str; 28] = [
+pub(crate) const CHANGE_NAMES: [&str; 29] = [
     "act",
     "event_created",
     "schedule_created",
@@ -456,6 +477,7 @@ pub(crate) const CHANGE_NAMES: [&str; 28] = [
     "contact_forgotten",
     "remembered",
     "keys_forgotten",
+    "event_info_patched",
 ];
 
 /// The name of a change in the golden file. A new variant does not compile until it is named here.
@@ -489,6 +511,7 @@ pub(crate) fn name_of(change: &Change) -> &'static str {
         Change::ContactForgotten { .. } => 25,
         Change::Remembered { .. } => 26,
         Change::KeysForgotten { .. } => 27,
+        Change::EventInfoPatched(_) => 28,
     };
     CHANGE_NAMES[index]
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use boxoffice_core::command::Action;
 use boxoffice_core::commands::{CreateEvent, CreateSchedule, CreateShop};
 use boxoffice_core::event::{AreaPlan, SeatName, SectionPlan, SubsectionPlan};
+use boxoffice_core::event_info::EventInfo;
 use boxoffice_core::money::{Currency, Money};
 use boxoffice_core::rules::{LatePayment, Orphans, Prefer, RulesPatch, SalesWindow, TicketRule};
 use boxoffice_core::schedule::{Pattern, Window};
@@ -200,7 +201,7 @@ fn event(sections: &[Vec<Rectangle>], areas: &[u8], rules: RulesPatch) -> Action
         id: "gala".to_owned(),
         name: "Summer Gala".to_owned(),
         currency: CURRENCY,
-        starts_at: Some(START.plus_seconds(86_400)),
+        info: EventInfo { starts_at: Some(START.plus_seconds(86_400)), ..EventInfo::default() },
         sales: SalesWindow::default(),
         rules,
         sections: sections.iter().enumerate().map(section).collect(),

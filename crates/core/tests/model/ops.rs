@@ -134,6 +134,10 @@ pub(crate) enum Op {
     PatchTerms(TermsOp),
     /// Of a shop, whatever the inventory is.
     PatchShop(TermsOp),
+    PatchInfo {
+        field: u8,
+        value: u8,
+    },
     PatchPrices {
         section: u8,
         area: u8,
@@ -415,6 +419,7 @@ fn event_ops() -> impl Strategy<Value = Op> {
         5 => moves(event_moves().boxed()),
         2 => run().prop_map(Op::Block),
         2 => run().prop_map(Op::Unblock),
+        2 => (0..6u8, 0..9u8).prop_map(|(field, value)| Op::PatchInfo { field, value }),
         2 => (0..6u8, 0..6u8, 0..9u8).prop_map(|(section, area, price)| Op::PatchPrices { section, area, price }),
         1 => strange_ops(),
     ]
@@ -615,6 +620,7 @@ fn strange_ops() -> impl Strategy<Value = Op> {
         1 => run().prop_map(Op::Unblock),
         1 => terms().prop_map(Op::PatchShop),
         1 => Just(Op::PatchPrices { section: 0, area: 0, price: 1 }),
+        1 => Just(Op::PatchInfo { field: 0, value: 1 }),
         1 => window().prop_map(|window| Op::AddSlot { day: 1, window }),
         1 => (0..4u8).prop_map(|slot| Op::PatchSlot { slot, closed: None, capacity: Some(5) }),
         1 => (0..4u8).prop_map(Op::DeleteSlot),

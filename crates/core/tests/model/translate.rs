@@ -10,6 +10,7 @@ use boxoffice_core::commands::{
     PatternPatch, Places, Redeem, SeatWish, SectionSeats, UnblockSeats, Want,
 };
 use boxoffice_core::event::SeatName;
+use boxoffice_core::event_info::EventInfoPatch;
 use boxoffice_core::ids::{Actor, BookingId, RedeemCode};
 use boxoffice_core::memory::KeyDigest;
 use boxoffice_core::money::{Money, PriceStep};
@@ -186,6 +187,10 @@ impl Translator {
                 }
             }
             Op::PatchShop(change) => Action::PatchShop(Box::new(PatchShop { terms: terms(*change, now) })),
+            Op::PatchInfo { field, value } => {
+                let info = info(*field, *value);
+                Action::PatchEvent(Box::new(PatchEvent { info, ..PatchEvent::default() }))
+            }
             Op::PatchPrices { section, area, price } => {
                 Action::PatchEvent(Box::new(prices(*section, *area, *price)))
             }
@@ -482,6 +487,29 @@ fn terms(change: TermsOp, now: Timestamp) -> TermsPatch {
         }
     }
     terms
+}
+
+/// One field of an event's information: cleared, wrong, or one of a few values.
+fn info(field: u8, value: u8) -> EventInfoPatch {
+    let moment = (value > 0).then(|| START.plus_seconds(86_400 + 600 * u32::from(value)));
+    let text = |wrong: &str| match value {
+        0 => None,
+        1 => Some(wrong.to_owned()),
+        other => Some("h\u{e9}".repeat(other.into())),
+    };
+    let mut patch = EventInfoPatch::default();
+    match field {
+        0 => patch.starts_at = Some(moment),
+        1 => patch.doors_open_at = Some(moment),
+        2 => patch.ends_at = Some(moment),
+        3 => {
+            let zones = ["Mars", "UTC", "Asia/Taipei", "Europe/Berlin"];
+            patch.timezone = Some(zones[usize::from(value) % zones.len()].to_owned());
+        }
+        4 => patch.venue = Some(text("a\nb")),
+        _ => patch.description = Some(text("a\u{7}b")),
+    }
+    patch
 }
 
 fn prices(section: u8, area: u8, price: u8) -> PatchEvent {

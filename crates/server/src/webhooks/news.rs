@@ -404,7 +404,8 @@ fn topic_of(change: &Change) -> Option<Topic> {
         | Change::ContactKept { .. }
         | Change::ContactForgotten { .. }
         | Change::Remembered { .. }
-        | Change::KeysForgotten { .. } => None,
+        | Change::KeysForgotten { .. }
+        | Change::EventInfoPatched(_) => None,
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use boxoffice_core::commands::{Book, CreateEvent, Places, SeatWish, Want};
+use boxoffice_core::event_info::EventInfo;
 use boxoffice_core::ids::InventoryKind;
 use boxoffice_core::money::{Currency, Money, PriceStep};
 use boxoffice_core::rules::{InventoryStatus, LatePayment, Orphans, Prefer, TicketRule};
@@ -147,6 +148,20 @@ pub(super) fn patched_terms(old: &Terms, patch: &TermsPatch) -> Decided<Terms> {
         require(opens_at < closes_at)?;
     }
     Ok(terms)
+}
+
+/// The zones that are generated.
+const ZONES: [&str; 3] = ["UTC", "Asia/Taipei", "Europe/Berlin"];
+
+pub(super) fn check_info(info: &EventInfo) -> Decided<()> {
+    require(ZONES.contains(&info.timezone.as_str()))?;
+    if let Some(ends_at) = info.ends_at {
+        require(info.starts_at.is_none_or(|starts_at| starts_at < ends_at))?;
+        require(info.doors_open_at.is_none_or(|doors_open_at| doors_open_at <= ends_at))?;
+    }
+    info.venue.iter().try_for_each(|venue| check_text(venue, 200))?;
+    let spaced = |text: &String| text.replace(['\n', '\r', '\t'], " ");
+    info.description.iter().try_for_each(|text| check_text(&spaced(text), 4_000))
 }
 
 pub(super) fn check_hall(create: &CreateEvent) -> Decided<()> {

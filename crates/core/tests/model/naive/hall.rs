@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use boxoffice_core::booking::SeatClaim;
 use boxoffice_core::commands::{BestAvailable, CreateEvent, SectionSeats};
 use boxoffice_core::event::{Area, SeatName, Section, Sellout};
+use boxoffice_core::event_info::EventInfo;
 use boxoffice_core::ids::BookingId;
 use boxoffice_core::money::Money;
 use boxoffice_core::outcome::{EventSummary, Grant, SubsectionSummary};
@@ -13,7 +14,6 @@ use boxoffice_core::pool::Pool;
 use boxoffice_core::refusal::{Refusal, SeatConflict};
 use boxoffice_core::rules::{Orphans, Prefer, Rules, Terms};
 use boxoffice_core::seats::{Counts, Seat, SeatState};
-use boxoffice_core::time::Timestamp;
 
 use super::{Asked, Decided, Model, No, Stock, form, refuse};
 
@@ -27,7 +27,7 @@ pub(crate) enum Owner {
 
 #[derive(Clone)]
 pub(crate) struct Hall {
-    pub(crate) starts_at: Option<Timestamp>,
+    pub(crate) info: EventInfo,
     pub(crate) sections: Vec<PricedSection>,
     pub(crate) subsections: Vec<Rectangle>,
     pub(crate) seats: BTreeMap<Seat, Owner>,
@@ -107,7 +107,7 @@ impl Hall {
             price: plan.price,
         };
         Hall {
-            starts_at: create.starts_at,
+            info: create.info.clone(),
             sections: create.sections.iter().map(section).collect(),
             subsections,
             seats,
@@ -379,7 +379,7 @@ impl Hall {
         };
         EventSummary {
             terms,
-            starts_at: self.starts_at,
+            info: self.info.clone(),
             sections: self.sections.iter().enumerate().map(section).collect(),
             subsections: (0..).zip(&self.subsections).map(subsection).collect(),
             areas: self.areas.iter().map(area).collect(),

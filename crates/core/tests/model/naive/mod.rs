@@ -187,6 +187,7 @@ impl Model {
                     create.sales,
                     create.rules,
                 )?;
+                form::check_info(&create.info)?;
                 form::check_hall(create)?;
                 self.create(terms, Stock::Event(Hall::new(create)))
             }
@@ -281,6 +282,14 @@ impl Model {
         let hall = self.hall()?;
         let terms = form::patched_terms(self.terms.as_ref().expect("events have terms"), &patch.terms)?;
         let mut hall = hall.clone();
+        let (info, new) = (&mut hall.info, patch.info.clone());
+        info.starts_at = new.starts_at.unwrap_or(info.starts_at);
+        info.doors_open_at = new.doors_open_at.unwrap_or(info.doors_open_at);
+        info.ends_at = new.ends_at.unwrap_or(info.ends_at);
+        info.timezone = new.timezone.unwrap_or(info.timezone.clone());
+        info.venue = new.venue.unwrap_or(info.venue.clone());
+        info.description = new.description.unwrap_or(info.description.clone());
+        form::check_info(info)?;
         for (name, price) in &patch.section_prices {
             form::check_price(*price)?;
             match hall.sections.iter_mut().find(|section| section.name == *name) {

@@ -1,6 +1,7 @@
 //! Events and seats as the API shows them.
 
 use boxoffice_core::event::{Area, SeatName, Section, Sellout};
+use boxoffice_core::event_info::EventInfo;
 use boxoffice_core::outcome::{EventSummary, SubsectionSummary};
 use boxoffice_core::rules::Terms;
 use boxoffice_core::seats::{Counts, SeatState};
@@ -20,8 +21,8 @@ pub(crate) struct EventBody {
     id: String,
     name: String,
     currency: String,
-    #[schema(value_type = Option<String>, format = DateTime, required)]
-    starts_at: Option<Moment>,
+    #[serde(flatten)]
+    info: InfoBody,
     status: StatusWord,
     sales: SalesBody,
     rules: RulesBody,
@@ -30,6 +31,31 @@ pub(crate) struct EventBody {
     stats: StatsBody,
     sellout: SelloutBody,
     sequence: u64,
+}
+
+/// When and where an event takes place. Local times are those of `timezone`.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = EventInfo)]
+struct InfoBody {
+    #[schema(value_type = Option<String>, format = DateTime, required)]
+    starts_at: Option<Moment>,
+    #[schema(required, example = "2027-12-24T19:00")]
+    starts_at_local: Option<String>,
+    #[schema(value_type = Option<String>, format = DateTime, required)]
+    doors_open_at: Option<Moment>,
+    #[schema(required, example = "2027-12-24T18:00")]
+    doors_open_at_local: Option<String>,
+    #[schema(value_type = Option<String>, format = DateTime, required)]
+    ends_at: Option<Moment>,
+    #[schema(required, example = "2027-12-24T22:00")]
+    ends_at_local: Option<String>,
+    /// IANA name.
+    #[schema(example = "Asia/Taipei")]
+    timezone: String,
+    #[schema(required)]
+    venue: Option<String>,
+    #[schema(required)]
+    description: Option<String>,
 }
 
 /// What units are.
@@ -99,6 +125,24 @@ impl StatsBody {
     }
 }
 
+impl InfoBody {
+    fn of(info: &EventInfo) -> InfoBody {
+        // In the form of slot ids.
+        let local = |moment: Option<Timestamp>| moment.map(|moment| info.local_time(moment).to_string());
+        InfoBody {
+            starts_at: info.starts_at.map(Moment),
+            starts_at_local: local(info.starts_at),
+            doors_open_at: info.doors_open_at.map(Moment),
+            doors_open_at_local: local(info.doors_open_at),
+            ends_at: info.ends_at.map(Moment),
+            ends_at_local: local(info.ends_at),
+            timezone: info.timezone.clone(),
+            venue: info.venue.clone(),
+            description: info.description.clone(),
+        }
+    }
+}
+
 impl SelloutBody {
     fn of(sellout: Sellout) -> SelloutBody {
         let seconds = sellout.first_sale_at.zip(sellout.sold_out_at);
@@ -119,7 +163,7 @@ impl EventBody {
         });
         EventBody::new(
             &summary.terms,
-            summary.starts_at,
+            &summary.info,
             sections.collect(),
             &summary.areas,
             summary.totals,
@@ -142,7 +186,7 @@ impl EventBody {
         });
         EventBody::new(
             &stock.terms,
-            event.starts_at,
+            &event.info,
             sections.collect(),
             &event.areas,
             event.totals,
@@ -153,7 +197,7 @@ impl EventBody {
 
     fn new(
         terms: &Terms,
-        starts_at: Option<Timestamp>,
+        info: &EventInfo,
         sections: Vec<SectionBody>,
         areas: &[Area],
         totals: Counts,
@@ -170,7 +214,7 @@ impl EventBody {
             id: terms.id.clone(),
             name: terms.name.clone(),
             currency: terms.currency.as_str().to_owned(),
-            starts_at: starts_at.map(Moment),
+            info: InfoBody::of(info),
             status: StatusWord::of(terms.status),
             sales: SalesBody::of(terms.sales),
             rules: RulesBody::of(&terms.rules),

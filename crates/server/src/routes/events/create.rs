@@ -8,6 +8,7 @@ use axum::response::Response;
 use boxoffice_core::command::Action;
 use boxoffice_core::commands::CreateEvent;
 use boxoffice_core::event::{AreaPlan, SectionPlan, SubsectionPlan};
+use boxoffice_core::event_info::EventInfo;
 use boxoffice_core::ids::inventory_name;
 use boxoffice_core::money::Money;
 use serde::{Deserialize, Serialize};
@@ -46,6 +47,29 @@ pub(crate) struct NewEvent {
     #[serde(default)]
     #[schema(value_type = Option<String>, format = DateTime)]
     starts_at: Option<Moment>,
+    /// When visitors are admitted; not later than `ends_at`.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    doors_open_at: Option<Moment>,
+    /// Later than `starts_at`.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    ends_at: Option<Moment>,
+    /// IANA name; `UTC` if absent.
+    #[serde(default)]
+    #[schema(example = "Asia/Taipei")]
+    timezone: Option<String>,
+    #[serde(default)]
+    #[schema(min_length = 1, max_length = 200, pattern = "^[^\\u0000-\\u001F\\u007F-\\u009F]+$")]
+    venue: Option<String>,
+    /// May have several lines.
+    #[serde(default)]
+    #[schema(
+        min_length = 1,
+        max_length = 4000,
+        pattern = "^[^\\u0000-\\u0008\\u000B\\u000C\\u000E-\\u001F\\u007F-\\u009F]+$"
+    )]
+    description: Option<String>,
     #[serde(default)]
     sales: Option<SalesBody>,
     #[serde(default)]
@@ -123,7 +147,11 @@ struct NewArea {
                 "id": "gala",
                 "name": "Summer Gala",
                 "currency": "TWD",
-                "starts_at": "2027-12-24T19:00:00Z",
+                "starts_at": "2027-12-24T11:00:00Z",
+                "doors_open_at": "2027-12-24T10:00:00Z",
+                "ends_at": "2027-12-24T14:00:00Z",
+                "timezone": "Asia/Taipei",
+                "venue": "Opera House",
                 "rules": { "hold_ttl_seconds": 900, "max_units_per_booking": 10 },
                 "sections": [{
                     "name": "A",
@@ -163,6 +191,17 @@ pub(crate) async fn create(
 }
 
 impl NewEvent {
+    fn info(&self) -> EventInfo {
+        EventInfo {
+            starts_at: self.starts_at.map(|moment| moment.0),
+            doors_open_at: self.doors_open_at.map(|moment| moment.0),
+            ends_at: self.ends_at.map(|moment| moment.0),
+            timezone: self.timezone.clone().unwrap_or(EventInfo::default().timezone),
+            venue: self.venue.clone(),
+            description: self.description.clone(),
+        }
+    }
+
     fn action(&self, id: String) -> Result<Action, Problem> {
         let sections = self.sections.as_deref().unwrap_or_default().iter().enumerate();
         let sections = sections.map(|(index, section)| section.plan(&format!("/sections/{index}")));
@@ -171,7 +210,7 @@ impl NewEvent {
             id,
             name: self.name.clone(),
             currency: currency(&self.currency)?,
-            starts_at: self.starts_at.map(|moment| moment.0),
+            info: self.info(),
             sales: self.sales.unwrap_or_default().window(),
             rules: self.rules.as_ref().map(RulesInput::patch).unwrap_or_default(),
             sections: sections.collect::<Result<_, _>>()?,

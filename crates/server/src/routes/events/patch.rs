@@ -8,6 +8,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use boxoffice_core::command::Action;
 use boxoffice_core::commands::PatchEvent;
+use boxoffice_core::event_info::EventInfoPatch;
 use boxoffice_core::limits::PRICE_MINOR_UNITS_MAX;
 use boxoffice_core::money::Money;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
@@ -20,11 +21,12 @@ use crate::app::App;
 use crate::caller::Admin;
 use crate::idempotency::IdempotencyKey;
 use crate::ids::find_inventory;
-use crate::input::Input;
+use crate::input::{Input, nullable, told_apart};
 use crate::path::Path;
 use crate::problem::Problem;
 use crate::rules::{RulesInput, SalesPatch, StatusWord, terms_patch};
 use crate::submit::Asked;
+use crate::time::Moment;
 
 /// What is to be different about an event. What is not named stays.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -35,6 +37,29 @@ pub(crate) struct EventPatch {
     name: Option<String>,
     #[serde(default)]
     status: Option<StatusWord>,
+    /// `null` clears it; the same for the fields below that can be `null`.
+    #[serde(default, deserialize_with = "nullable", serialize_with = "told_apart")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    starts_at: Option<Option<Moment>>,
+    /// When visitors are admitted; not later than `ends_at`.
+    #[serde(default, deserialize_with = "nullable", serialize_with = "told_apart")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    doors_open_at: Option<Option<Moment>>,
+    /// Later than `starts_at`.
+    #[serde(default, deserialize_with = "nullable", serialize_with = "told_apart")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    ends_at: Option<Option<Moment>>,
+    /// IANA name.
+    #[serde(default)]
+    #[schema(example = "Asia/Taipei")]
+    timezone: Option<String>,
+    #[serde(default, deserialize_with = "nullable", serialize_with = "told_apart")]
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 200, pattern = "^[^\\u0000-\\u001F\\u007F-\\u009F]+$")]
+    venue: Option<Option<String>>,
+    /// May have several lines.
+    #[serde(default, deserialize_with = "nullable", serialize_with = "told_apart")]
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 4000, pattern = "^[^\\u0000-\\u0008\\u000B\\u000C\\u000E-\\u001F\\u007F-\\u009F]+$")]
+    description: Option<Option<String>>,
     #[serde(default)]
     sales: Option<SalesPatch>,
     #[serde(default)]
@@ -137,10 +162,25 @@ pub(crate) async fn patch(
             section_prices.push((name.clone(), price));
         }
     }
-    let action = Action::PatchEvent(Box::new(PatchEvent { terms, section_prices, area_prices }));
+    let info = request.info();
+    let action = Action::PatchEvent(Box::new(PatchEvent { terms, info, section_prices, area_prices }));
     let asked = Asked { app: &app, caller: &caller, key: &key, operation: "patch event", request: &request };
     let granted = asked.send(number, action).await?;
     Ok(changed(StatusCode::OK, &granted))
+}
+
+impl EventPatch {
+    fn info(&self) -> EventInfoPatch {
+        let moment = |field: Option<Option<Moment>>| field.map(|moment| moment.map(|moment| moment.0));
+        EventInfoPatch {
+            starts_at: moment(self.starts_at),
+            doors_open_at: moment(self.doors_open_at),
+            ends_at: moment(self.ends_at),
+            timezone: self.timezone.clone(),
+            venue: self.venue.clone(),
+            description: self.description.clone(),
+        }
+    }
 }
 
 /// Prices by name; one that no section could have is told by its place.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::venue::{Venue, best, ms, seconds_from_now, section, with};
+use crate::venue::{Venue, best, event_body, ms, seconds_from_now, section, unique, with};
 
 #[test]
 fn what_is_named_changes_and_the_rest_stays() {
@@ -26,6 +26,59 @@ fn what_is_named_changes_and_the_rest_stays() {
     let lifted = hall.patch(&json!({ "rules": { "max_units_per_customer": null } })).expect(200);
     assert_eq!(lifted["rules"]["max_units_per_customer"], json!(null));
     assert_eq!(lifted["rules"]["max_units_per_booking"], 2);
+}
+
+#[test]
+fn time_and_place_change_field_by_field_and_null_clears_them() {
+    let hall = Venue::hall(1, 4);
+    let before = hall.show();
+    let unknown = ["starts_at", "doors_open_at", "ends_at", "venue", "description", "starts_at_local"];
+    assert!(unknown.iter().all(|field| before[field].is_null()), "{before}");
+    assert_eq!(before["timezone"], "UTC");
+    let patch = json!({
+        "starts_at": "2027-12-24T11:30:00Z", "doors_open_at": "2027-12-24T10:30:00Z", "ends_at": "2027-12-24T18:00:00Z",
+        "timezone": "Asia/Taipei", "venue": "Opera House", "description": "First line.\nSecond line.",
+    });
+    let after = hall.patch(&patch).expect(200);
+    let shown = json!({
+        "starts_at": "2027-12-24T11:30:00.000Z", "starts_at_local": "2027-12-24T19:30",
+        "doors_open_at": "2027-12-24T10:30:00.000Z", "doors_open_at_local": "2027-12-24T18:30",
+        "ends_at": "2027-12-24T18:00:00.000Z", "ends_at_local": "2027-12-25T02:00",
+    });
+    assert_eq!(after, with(with(before, &patch), &with(shown, &json!({ "sequence": 2 }))));
+    assert_eq!(hall.show(), after);
+    let cleared = json!({ "starts_at": null, "doors_open_at": null, "venue": null, "description": null });
+    let after = hall.patch(&cleared).expect(200);
+    assert!(
+        ["starts_at", "starts_at_local", "venue", "description"].iter().all(|field| after[field].is_null())
+    );
+    assert_eq!(
+        (&after["ends_at_local"], &after["timezone"]),
+        (&json!("2027-12-25T02:00"), &json!("Asia/Taipei"))
+    );
+    assert_eq!(hall.show(), after);
+}
+
+#[test]
+fn times_out_of_order_and_texts_out_of_bounds_are_refused_with_their_pointers() {
+    let times = json!({ "starts_at": "2027-12-24T11:30:00Z", "ends_at": "2027-12-24T14:00:00Z" });
+    let hall = Venue::event(&with(section(1, 1), &times));
+    for (patch, pointer) in [
+        (json!({ "ends_at": "2027-12-24T11:30:00Z" }), "/ends_at"),
+        (json!({ "starts_at": "2027-12-24T14:00:00Z" }), "/ends_at"),
+        (json!({ "doors_open_at": "2027-12-24T14:00:00.001Z" }), "/doors_open_at"),
+        (json!({ "starts_at": "soon" }), "/starts_at"),
+        (json!({ "timezone": "Taipei" }), "/timezone"),
+        (json!({ "venue": "" }), "/venue"),
+        (json!({ "description": "d".repeat(4_001) }), "/description"),
+    ] {
+        let reply = hall.patch(&patch);
+        assert_eq!(reply.pointer(), pointer, "{patch}");
+        reply.expect_problem(400, "INVALID_REQUEST");
+        let body = event_body(&unique("gala"), &with(section(1, 1), &with(times.clone(), &patch)));
+        assert_eq!(hall.server.post("/v1/events", &body).pointer(), pointer, "{patch}");
+    }
+    assert_eq!(hall.show()["sequence"], 1);
 }
 
 #[test]
