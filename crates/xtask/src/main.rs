@@ -8,6 +8,7 @@ mod planted_bugs;
 mod schemathesis;
 mod sim;
 mod sources;
+mod statements;
 mod step;
 mod test;
 mod tidy;
@@ -40,8 +41,8 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["openapi"] => openapi::run(),
         ["schemathesis"] => schemathesis::run(),
-        ["web"] => web::run(None),
-        ["web", only] => web::run(Some(only)),
+        ["web"] => web::run(None).map(drop),
+        ["web", only] => web::run(Some(only)).map(drop),
         ["sim", options @ ..] => sim::run(options),
         ["planted-bugs"] => planted_bugs::run(None),
         ["planted-bugs", "--list"] => planted_bugs::list(),

@@ -1,8 +1,10 @@
 //! Everything that must pass, in one go: the test command of the README.
 
-use crate::error::Result;
+use std::path::Path;
+
+use crate::error::{Error, Result};
 use crate::step::Steps;
-use crate::{schemathesis, sources, tools, web};
+use crate::{schemathesis, sources, statements, tools, web};
 
 /// What servers can be run on besides a directory.
 const CLUSTERS: &[&str] = &["postgres", "postgres redis", "postgres redis kafka"];
@@ -26,7 +28,20 @@ pub(crate) fn run() -> Result<()> {
     steps.cargo("test --locked --workspace --doc")?;
     steps.cargo("check --locked --workspace --benches")?;
     steps.run("schemathesis", schemathesis::run)?;
-    steps.run("web pages", || web::run(None))?;
+    let pages = steps.run("web pages", || web::run(None))?;
+    every_proof_ran(&root, &[steps.output(), &pages].concat())?;
     steps.summarize();
     Ok(())
+}
+
+/// The tests that docs/sources.md names must be among those that ran.
+fn every_proof_ran(root: &Path, output: &str) -> Result<()> {
+    let page = root.join(statements::PAGE);
+    let page =
+        std::fs::read_to_string(&page).map_err(|error| Error::new(format!("{}: {error}", page.display())))?;
+    let missing = statements::tests_that_did_not_run(&page, output);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(Error::new(format!("tests of {} that did not run:\n{}", statements::PAGE, missing.join("\n"))))
 }

@@ -5,26 +5,25 @@ use std::process::Command;
 
 use crate::error::{Error, Result};
 use crate::sources;
-use crate::step::{debug_server, output_of};
+use crate::step::{debug_server, output_of, shown_output_of};
 
 const TESTS: &str = "crates/server/tests/web";
 const PAGES: &str = "crates/server/web";
 
-/// Checks the types, builds the server, and runs the tests; `only` leaves out files whose name does not contain it.
-pub(crate) fn run(only: Option<&str>) -> Result<()> {
+/// Checks the types, builds the server, runs the tests, and returns what they printed; `only` leaves out files whose name does not contain it.
+pub(crate) fn run(only: Option<&str>) -> Result<String> {
     let root = sources::root()?;
     let tests = root.join(TESTS);
     install(&tests)?;
     check_types()?;
     let server = debug_server(&root)?;
-    succeeds(
-        Command::new("node")
-            .args(["--test", "--test-reporter=spec", "--test-concurrency=1"])
-            .args(test_files(&tests, only)?)
-            .env("BOXOFFICE_BINARY", server)
-            .current_dir(&tests),
-        "the pages do not do what they should",
-    )
+    let mut command = Command::new("node");
+    command
+        .args(["--test", "--test-reporter=spec", "--test-concurrency=1"])
+        .args(test_files(&tests, only)?)
+        .env("BOXOFFICE_BINARY", server)
+        .current_dir(&tests);
+    shown_output_of(command)
 }
 
 /// The types in the pages' comments, which an editor shows, must be true.
@@ -32,10 +31,9 @@ pub(crate) fn check_types() -> Result<()> {
     let root = sources::root()?;
     let tests = root.join(TESTS);
     install(&tests)?;
-    succeeds(
-        Command::new(tests.join("node_modules/.bin/tsc")).arg("--project").arg(root.join(PAGES)),
-        "the types of the pages do not fit",
-    )
+    let mut command = Command::new(tests.join("node_modules/.bin/tsc"));
+    command.arg("--project").arg(root.join(PAGES));
+    shown_output_of(command).map(drop)
 }
 
 /// What the tests need, once for each list of versions.
@@ -64,10 +62,4 @@ fn test_files(tests: &Path, only: Option<&str>) -> Result<Vec<String>> {
     }
     files.sort();
     if files.is_empty() { Err(Error::new("there is no such test")) } else { Ok(files) }
-}
-
-fn succeeds(command: &mut Command, complaint: &str) -> Result<()> {
-    let status =
-        command.status().map_err(|error| Error::new(format!("cannot start {command:?}: {error}")))?;
-    if status.success() { Ok(()) } else { Err(Error::new(format!("{complaint} ({status})"))) }
 }

@@ -7,6 +7,7 @@ mod core_rules;
 mod manifest;
 mod manifests;
 mod options;
+mod statements;
 mod texts;
 
 use std::collections::BTreeMap;
@@ -38,6 +39,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("no file names a registry host or a path of one machine", texts::check_places),
     ("every planted bug still finds its place", core_rules::check_planted_bugs),
     ("links between Markdown files lead somewhere", texts::check_links),
+    ("every statement of docs/sources.md has its file and its test", statements::check_proofs),
 ];
 
 /// What is judged: the files of the repository, and what cargo makes of core's manifest.
