@@ -1,5 +1,7 @@
 //! Real servers for tests and comparisons: found, started, and ended with whoever started them. Development only.
 
+mod balancer;
+mod cluster;
 mod error;
 mod kafka;
 mod postgres;
@@ -7,6 +9,8 @@ mod process;
 mod proxy;
 mod redis;
 
+pub use balancer::Balancer;
+pub use cluster::{Cluster, create};
 pub use error::Error;
 pub use kafka::Kafka;
 pub use postgres::{Postgres, create_database};

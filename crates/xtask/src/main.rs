@@ -1,6 +1,8 @@
 //! Chores of the repository: `cargo xtask <command>`.
 #![expect(clippy::print_stdout, reason = "printing is what these commands are for")]
 
+mod cluster;
+mod deploy;
 mod error;
 mod lint;
 mod openapi;
@@ -27,6 +29,9 @@ const USAGE: &str = "usage: cargo xtask <command>
   openapi                               writes docs/openapi.json from the code
   schemathesis                          requests made up from the API's document, against a server of its own
   web [NAME]                            the web pages in a real browser; only tests with NAME in their file's name
+  cluster [--once]                      PostgreSQL, Redis, Kafka, three nodes and a balancer to try, until Ctrl-C;
+                                        with --once until a booking was made through each node
+  deploy                                the files of deploy: compose.yml by its schema, Postman's collection with newman
   sim [--seed N] [--runs K]             simulated runs with crashes from seed N on, each audited
   planted-bugs [--list] [--only NAME]   puts known bugs into the code, one by one: the tests must notice each;
                                         NAME is one of them, or `core`, `engine` or `cluster`
@@ -43,6 +48,9 @@ fn main() -> ExitCode {
         ["schemathesis"] => schemathesis::run(),
         ["web"] => web::run(None).map(drop),
         ["web", only] => web::run(Some(only)).map(drop),
+        ["deploy"] => deploy::run().map(drop),
+        ["cluster"] => cluster::run(),
+        ["cluster", "--once"] => cluster::run_once().map(drop),
         ["sim", options @ ..] => sim::run(options),
         ["planted-bugs"] => planted_bugs::run(None),
         ["planted-bugs", "--list"] => planted_bugs::list(),

@@ -49,13 +49,13 @@ pub(crate) fn tests_that_did_not_run(page: &str, output: &str) -> Vec<String> {
 
 /// Node's test runner does not print the file.
 fn as_printed(test: &str) -> String {
-    match test.strip_prefix("web/").and_then(|test| test.split_once("::")) {
-        Some((_, name)) => format!("web::{name}"),
+    match test.split_once(".mjs::") {
+        Some((_, name)) => format!("node::{name}"),
         None => test.to_owned(),
     }
 }
 
-/// The tests in what `cargo test`, `node --test` and newman print, each with its suite.
+/// The tests in what `cargo test` and `node --test` print, each with its suite.
 fn tests_in(output: &str) -> BTreeSet<String> {
     let mut tests = BTreeSet::new();
     let mut suite = "";
@@ -65,9 +65,7 @@ fn tests_in(output: &str) -> BTreeSet<String> {
             let file = binary.1.trim_end_matches(')').rsplit('/').next().unwrap_or_default();
             suite = file.rsplit_once('-').map_or(file, |(name, _)| name);
         } else if let Some(name) = words.strip_prefix("✔ ") {
-            tests.insert(format!("web::{}", name.rsplit_once(" (").map_or(name, |(name, _)| name)));
-        } else if let Some(name) = words.strip_prefix("✓") {
-            tests.insert(format!("newman::{}", name.trim_start()));
+            tests.insert(format!("node::{}", name.rsplit_once(" (").map_or(name, |(name, _)| name)));
         } else if let Some((before, _)) = line.split_once(" ... ") {
             // A process that a test started may have printed before it, without ending its line.
             let name = before.rsplit("test ").next().unwrap_or_default();
@@ -85,14 +83,14 @@ mod tests {
     const PAGE: &str = "# Page\n\n| no. | statement | where | test | difference |\n|---|---|---|---|---|\n\
                         | 000-01 | One | `a.rs` | `api::one`<br>`web/a.test.mjs::it works` |  |\n\
                         | 000-02 | Two | `a.rs`, `b.rs` | `boxoffice_core::two::tests::works` | Otherwise |\n\
-                        | 000-03 | Three | - | `newman::Double click` | |\n\
+                        | 000-03 | Three | - | `deploy/tests/b.test.mjs::newman: double click` | |\n\
                         | 000-04 | Four | - | - | Out of scope |\n";
     const OUTPUT: &str = "     Running unittests src/lib.rs (target/debug/deps/boxoffice_core-0a1b)\n\
                           test two::tests::works - should panic ... ok\n\
                           \x20    Running tests/api/main.rs (/t/debug/deps/api-77)\n\
                           noise test one ... ok\n\
                           \x20 ✔ it works (12.5ms)\n\
-                          \x20 ✓  Double click\n";
+                          \x20 ✔ newman: double click (9ms)\n";
 
     #[test]
     fn rows_are_read_with_their_files_and_tests() {
@@ -112,7 +110,7 @@ mod tests {
             ("noise test one ... ok", "000-01: api::one"),
             ("✔ it works", "000-01: web/a.test.mjs::it works"),
             ("deps/boxoffice_core-0a1b", "000-02: boxoffice_core::two::tests::works"),
-            ("✓  Double click", "000-03: newman::Double click"),
+            ("✔ newman", "000-03: deploy/tests/b.test.mjs::newman: double click"),
         ] {
             assert_eq!(tests_that_did_not_run(PAGE, &OUTPUT.replace(gone, "")), [named]);
         }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::step::Steps;
-use crate::{schemathesis, sources, statements, tools, web};
+use crate::{cluster, deploy, schemathesis, sources, statements, tools, web};
 
 /// What servers can be run on besides a directory.
 const CLUSTERS: &[&str] = &["postgres", "postgres redis", "postgres redis kafka"];
@@ -28,8 +28,10 @@ pub(crate) fn run() -> Result<()> {
     steps.cargo("test --locked --workspace --doc")?;
     steps.cargo("check --locked --workspace --benches")?;
     steps.run("schemathesis", schemathesis::run)?;
+    steps.run("cluster to try", cluster::run_once)?;
+    let deploy = steps.run("files of deploy", deploy::run)?;
     let pages = steps.run("web pages", || web::run(None))?;
-    every_proof_ran(&root, &[steps.output(), &pages].concat())?;
+    every_proof_ran(&root, &[steps.output(), &deploy, &pages].concat())?;
     steps.summarize();
     Ok(())
 }

@@ -17,12 +17,17 @@ pub(crate) fn run(only: Option<&str>) -> Result<String> {
     install(&tests)?;
     check_types()?;
     let server = debug_server(&root)?;
+    run_tests(&tests, only, &server)
+}
+
+/// Runs the tests of a folder one file after the other, and returns what they printed.
+pub(crate) fn run_tests(tests: &Path, only: Option<&str>, server: &Path) -> Result<String> {
     let mut command = Command::new("node");
     command
         .args(["--test", "--test-reporter=spec", "--test-concurrency=1"])
-        .args(test_files(&tests, only)?)
+        .args(test_files(tests, only)?)
         .env("BOXOFFICE_BINARY", server)
-        .current_dir(&tests);
+        .current_dir(tests);
     shown_output_of(command)
 }
 
@@ -36,8 +41,8 @@ pub(crate) fn check_types() -> Result<()> {
     shown_output_of(command).map(drop)
 }
 
-/// What the tests need, once for each list of versions.
-fn install(tests: &Path) -> Result<()> {
+/// What tests in a folder need, once for each list of versions.
+pub(crate) fn install(tests: &Path) -> Result<()> {
     let wanted = std::fs::read(tests.join("package-lock.json"))
         .map_err(|error| Error::new(format!("package-lock.json: {error}")))?;
     let installed = tests.join("node_modules/.installed.json");

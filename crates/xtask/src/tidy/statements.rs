@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::{Finding, Tree};
 use crate::statements::{PAGE, Statement, statements};
 
+/// Where the folder `web` of the page is.
 const WEB_TESTS: &str = "crates/server/tests/";
-const POSTMAN: &str = "deploy/postman/";
 
 /// Every row has a number of its own, in order; its files and tests exist; and one without a test says why.
 pub(super) fn check_proofs(tree: &Tree) -> Vec<Finding> {
@@ -50,14 +50,11 @@ fn next_number(last: &str, number: &str) -> String {
 }
 
 fn exists(tree: &Tree, rust_tests: &BTreeSet<String>, test: &str) -> bool {
-    if let Some(name) = test.strip_prefix("newman::") {
-        let named = format!("\"{name}\"");
-        return tree.matching(POSTMAN, ".json").any(|(_, text)| text.contains(&named));
-    }
     match test.split_once("::") {
-        Some((file, name)) if file.starts_with("web/") => {
+        Some((file, name)) if file.ends_with(".mjs") => {
+            let folder = if file.starts_with("web/") { WEB_TESTS } else { "" };
             let begins = format!("test(\"{name}\"");
-            tree.files.get(&format!("{WEB_TESTS}{file}")).is_some_and(|text| text.contains(&begins))
+            tree.files.get(&format!("{folder}{file}")).is_some_and(|text| text.contains(&begins))
         }
         _ => rust_tests.contains(test),
     }
@@ -115,7 +112,7 @@ mod tests {
             ("crates/server/src/c.rs", "    #[test]\n    fn works() {}\n    fn helps() {}\n"),
             ("crates/server/tests/api/d/mod.rs", "#[tokio::test]\nasync fn answers() {}\n"),
             ("crates/server/tests/web/e.test.mjs", "test(\"it shows\", async () => {\n"),
-            ("deploy/postman/collection.json", "{\"name\": \"it runs\"}"),
+            ("deploy/tests/f.test.mjs", "test(\"it runs\", async () => {\n"),
         ])
     }
 
@@ -124,7 +121,7 @@ mod tests {
         let rows = "| 000-01 | One | `crates/core/src/a/b.rs` | `boxoffice_core::a::b::tests::works` | |\n\
                     | 000-02 | Two | `crates/server/src/c.rs` | `boxoffice::c::tests::works`<br>`api::d::answers` | |\n\
                     | 001-01 | Three | `crates/server/src/c.rs` | `web/e.test.mjs::it shows` | |\n\
-                    | 001-02 | Four | `crates/server/src/c.rs` | `newman::it runs` | |\n\
+                    | 001-02 | Four | `crates/server/src/c.rs` | `deploy/tests/f.test.mjs::it runs` | |\n\
                     | 001-03 | Five | - | - | Out of scope |\n";
         assert_finds(check_proofs, &tree(rows), &[]);
     }
@@ -137,7 +134,7 @@ mod tests {
             "| 000-01 | One | `crates/server/src/c.rs` | `api::d::helps` | |",
             "| 000-01 | One | `crates/server/src/c.rs` | `other::d::answers` | |",
             "| 000-01 | One | `crates/server/src/c.rs` | `web/e.test.mjs::it hides` | |",
-            "| 000-01 | One | `crates/server/src/c.rs` | `newman::it stops` | |",
+            "| 000-01 | One | `crates/server/src/c.rs` | `deploy/tests/f.test.mjs::it stops` | |",
             "| 000-01 | One | `crates/server/src/c.rs` | - | |",
             "| 000-01 | One | - | `api::d::answers` | |",
             "| 000-02 | One | `crates/server/src/c.rs` | `api::d::answers` | |",
