@@ -88,6 +88,7 @@ CREATE TABLE booking (
     confirmed_at timestamptz,
     cancelled_at timestamptz,
     redeemed_at timestamptz,
+    redeemed_quantity bigint NOT NULL DEFAULT 0,
     payment_reference text,
     version bigint NOT NULL
 );

@@ -86,6 +86,7 @@ fn book(number: u32) -> Command {
         contact: None,
         want: Want::Event { seats: SeatWish::Best(best), areas: Vec::new() },
         hold_ttl_seconds: None,
+        hold_at_most_default: false,
         confirm: false,
         metadata: None,
         redeem_code: RedeemCode::from_random(number.wrapping_mul(0x9E37_79B9)),

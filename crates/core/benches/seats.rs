@@ -270,6 +270,7 @@ impl Hall {
             contact: None,
             want: Want::Event { seats, areas: Vec::new() },
             hold_ttl_seconds: None,
+            hold_at_most_default: false,
             confirm: false,
             metadata: None,
             redeem_code: RedeemCode::from_random((number >> 32) as u32),

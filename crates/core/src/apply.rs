@@ -153,6 +153,7 @@ fn decide(inventory: &mut Inventory, now: Timestamp, command: &Command) -> Resul
         Action::Redeem(redeem) => redeem.decide(inventory, now),
         Action::Expire => Ok(Decision::nothing(Reply::Done)),
         Action::ForgetContact(forget) => Ok(forget.decide(inventory)),
+        Action::Unredeem(unredeem) => unredeem.decide(inventory),
         Action::ForgetKeys => Ok(commands::forget_keys::decide(inventory, now)),
     }
 }
@@ -166,7 +167,8 @@ fn check_key(inventory: &Inventory, command: &Command) -> Result<(), Refusal> {
         | Action::Extend(_)
         | Action::Cancel(_)
         | Action::Move(_)
-        | Action::Redeem(_) => true,
+        | Action::Redeem(_)
+        | Action::Unredeem(_) => true,
         Action::CreateEvent(_)
         | Action::CreateSchedule(_)
         | Action::CreateShop(_)

@@ -36,12 +36,15 @@ pub struct Booking {
 }
 
 /// What only some bookings have. Kept apart, so that the others do not carry the room for it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Details {
     /// The reference given when it was confirmed.
     pub payment_reference: Option<Arc<str>>,
     /// The caller's own data, carried as it came.
     pub metadata: Option<Arc<[u8]>>,
+    /// When each unit was redeemed, if that was not all of them at one time. In the order of seats, areas, tickets, places; see
+    /// [`Booking::units_redeemed_at`].
+    pub redemption: Option<Box<[Option<Timestamp>]>>,
 }
 
 /// Where in its life a booking is.
@@ -133,8 +136,14 @@ pub struct AreaClaim {
 impl Details {
     /// The details of a booking; `None` if there are none.
     pub fn of(payment_reference: Option<Arc<str>>, metadata: Option<Arc<[u8]>>) -> Option<Arc<Details>> {
-        let any = payment_reference.is_some() || metadata.is_some();
-        any.then(|| Arc::new(Details { payment_reference, metadata }))
+        Details { payment_reference, metadata, redemption: None }.if_any()
+    }
+
+    /// These details, unless there are none.
+    pub fn if_any(self) -> Option<Arc<Details>> {
+        let Details { payment_reference, metadata, redemption } = &self;
+        let any = payment_reference.is_some() || metadata.is_some() || redemption.is_some();
+        any.then(|| Arc::new(self))
     }
 }
 

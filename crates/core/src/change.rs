@@ -125,10 +125,12 @@ pub enum Change {
         /// What it claims now.
         units: Box<Units>,
     },
-    /// A booking was collected, admitted.
+    /// A booking, or what was left of one, was collected, admitted.
     Redeemed {
         /// Which.
         booking: BookingId,
+        /// Whether an operator overrode a wrong date or time.
+        forced: bool,
     },
     /// A hold was not paid in time.
     Expired {
@@ -158,6 +160,30 @@ pub enum Change {
     },
     /// When and where the event takes place, and what it is about, is this now.
     EventInfoPatched(Box<EventInfo>),
+    /// Some units of a booking were collected, admitted, and others are still to come.
+    PartRedeemed {
+        /// Which.
+        booking: BookingId,
+        /// These units. Of places and boxes, the first that were not redeemed before.
+        part: Box<Units>,
+        /// Of the whole booking, from now on.
+        redeemed_quantity: u32,
+        /// Whether an operator overrode a wrong date or time.
+        forced: bool,
+    },
+    /// A redemption was undone.
+    Unredeemed {
+        /// Which.
+        booking: BookingId,
+        /// These units; of places and boxes, the last that were redeemed. `None` for all.
+        part: Option<Box<Units>>,
+        /// Of the whole booking, from now on.
+        redeemed_quantity: u32,
+        /// Its code, which may have been given to another meanwhile.
+        redeem_code: RedeemCode,
+        /// Why, in the caller's words.
+        reason: Arc<str>,
+    },
 }
 
 impl Change {
@@ -170,7 +196,9 @@ impl Change {
             | Change::Extended { booking, .. }
             | Change::Cancelled { booking, .. }
             | Change::Moved { booking, .. }
-            | Change::Redeemed { booking }
+            | Change::Redeemed { booking, .. }
+            | Change::PartRedeemed { booking, .. }
+            | Change::Unredeemed { booking, .. }
             | Change::Expired { booking } => Some(*booking),
             Change::Act { .. }
             | Change::EventCreated(_)

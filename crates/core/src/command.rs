@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::commands::{
     AddBox, AddSlot, BlockSeats, Book, Cancel, Confirm, CreateEvent, CreateSchedule, CreateShop, DeleteSlot,
     Extend, ForgetContact, ImportTickets, Move, PatchBox, PatchEvent, PatchSchedule, PatchShop, PatchSlot,
-    Redeem, UnblockSeats,
+    Redeem, UnblockSeats, Unredeem,
 };
 use crate::ids::Actor;
 use crate::memory::KeyDigest;
@@ -96,4 +96,6 @@ pub enum Action {
     ForgetContact(ForgetContact),
     /// Forgets the answers of idempotency keys that were kept long enough. Sent when due.
     ForgetKeys,
+    /// Undoes a redemption.
+    Unredeem(Unredeem),
 }

@@ -349,7 +349,18 @@ impl Inventory {
                 self.restate(&active, Status::Cancelled { confirmed_at, cancelled_at: self.clock });
             }
             Change::Moved { booking, from: _, units } => self.relocate(*booking, units),
-            Change::Redeemed { booking } => self.redeem(*booking),
+            Change::Redeemed { booking, forced: _ } => self.redeem(*booking),
+            Change::PartRedeemed { booking, part, .. } => {
+                self.set_ticket_uses(part, Some(TicketUse::Used(*booking)));
+                let redeemed = self.known(*booking).part_redeemed(part, self.clock);
+                self.bookings.replace(redeemed);
+            }
+            Change::Unredeemed { booking, part, redeem_code, .. } => {
+                let redeemed = self.known(*booking);
+                let part = part.as_deref();
+                self.set_ticket_uses(part.unwrap_or(&redeemed.units), Some(TicketUse::Reserved(*booking)));
+                self.bookings.replace(redeemed.unredeemed(part, *redeem_code));
+            }
             Change::Expired { booking } => {
                 let held = self.known(*booking);
                 let expires_at = held.deadline().expect("only holds expire");
@@ -415,14 +426,14 @@ impl Inventory {
     fn install(&mut self, booking: &Booking) {
         let claim = booking.claim().expect("new bookings claim units");
         self.take(&booking.units, claim);
-        self.set_ticket_uses(booking, Some(TicketUse::Reserved(booking.id)));
+        self.set_ticket_uses(&booking.units, Some(TicketUse::Reserved(booking.id)));
     }
 
     /// Frees the units of an active booking.
     fn retire(&mut self, booking: &Booking) {
         let claim = booking.claim().expect("active bookings claim units");
         self.release(&booking.units, claim);
-        self.set_ticket_uses(booking, None);
+        self.set_ticket_uses(&booking.units, None);
     }
 
     fn confirm(&mut self, id: BookingId, payment_reference: Option<Arc<str>>) {
@@ -461,11 +472,9 @@ impl Inventory {
 
     fn redeem(&mut self, id: BookingId) {
         let confirmed = self.known(id);
-        let Status::Confirmed { confirmed_at } = confirmed.status else {
-            panic!("only confirmed bookings are redeemed")
-        };
-        self.set_ticket_uses(&confirmed, Some(TicketUse::Used(id)));
-        self.restate(&confirmed, Status::Redeemed { confirmed_at, redeemed_at: self.clock });
+        assert!(matches!(confirmed.status, Status::Confirmed { .. }), "only confirmed bookings are redeemed");
+        self.set_ticket_uses(&confirmed.units, Some(TicketUse::Used(id)));
+        self.bookings.replace(confirmed.redeemed(self.clock));
     }
 
     fn restate(&mut self, booking: &Booking, status: Status) {
@@ -477,8 +486,8 @@ impl Inventory {
         Arc::clone(self.bookings.get(id).expect("a booking that exists"))
     }
 
-    fn set_ticket_uses(&mut self, booking: &Booking, new_use: Option<TicketUse>) {
-        let Units::Slot { tickets, .. } = &booking.units else { return };
+    fn set_ticket_uses(&mut self, units: &Units, new_use: Option<TicketUse>) {
+        let Units::Slot { tickets, .. } = units else { return };
         let uses = &mut self.schedule_mut().ticket_uses;
         for ticket in tickets {
             match new_use {

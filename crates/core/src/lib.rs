@@ -28,6 +28,7 @@ pub mod money;
 pub mod outcome;
 pub mod pieces;
 pub mod pool;
+pub(crate) mod redemption;
 pub mod refusal;
 pub mod rules;
 pub mod schedule;

@@ -59,9 +59,9 @@ pub enum Refusal {
     NotExtendable,
     /// The hold may not last that long after its creation.
     HoldLimitReached,
-    /// Redeemed or expired.
+    /// Redeemed, in part or as a whole, or expired.
     NotCancellable,
-    /// Neither on hold nor confirmed, or nothing in it can be moved.
+    /// Neither on hold nor confirmed, redeemed in part, or nothing in it can be moved.
     NotMovable,
     /// Redeemed before.
     AlreadyRedeemed {
@@ -70,10 +70,19 @@ pub enum Refusal {
     },
     /// Not confirmed.
     NotRedeemable,
+    /// Its redemption, or that of a unit, cannot be undone: there was none.
+    NotRedeemed,
     /// Not this booking's code.
     WrongCode,
     /// The slot is on another day.
     WrongDate,
+    /// The event's doors are not open, or the box cannot be collected yet, or either no longer.
+    WrongTime {
+        /// The first moment at which it can be redeemed.
+        opens_at: Option<Timestamp>,
+        /// The first moment at which it no longer can.
+        closes_at: Option<Timestamp>,
+    },
 
     /// A booking of this id exists.
     BookingIdTaken,
@@ -100,6 +109,11 @@ pub enum Refusal {
     DuplicateSeat {
         /// Which.
         seat: Seat,
+    },
+    /// A seat or ticket that the booking does not have.
+    NotInBooking {
+        /// Which.
+        unit: String,
     },
     /// No such standing area.
     AreaNotFound {
@@ -292,8 +306,11 @@ impl RefusalCode {
             | RefusalCode::NotMovable
             | RefusalCode::AlreadyRedeemed
             | RefusalCode::NotRedeemable
+            | RefusalCode::NotRedeemed
+            | RefusalCode::NotInBooking
             | RefusalCode::WrongCode
             | RefusalCode::WrongDate
+            | RefusalCode::WrongTime
             | RefusalCode::BookingIdTaken
             | RefusalCode::InventoryClosed
             | RefusalCode::SalesNotOpen

@@ -50,6 +50,8 @@ pub struct SalesWindow {
 pub struct Rules {
     /// How long a hold lasts if the booking does not say.
     pub hold_ttl_seconds: u32,
+    /// Shortest hold that a booking may ask for.
+    pub min_hold_seconds: u32,
     /// How long a hold may last from its creation, extensions included.
     pub max_hold_seconds: u32,
     /// Most units in one booking.
@@ -115,6 +117,8 @@ pub enum TicketRule {
 pub struct RulesPatch {
     /// See [`Rules::hold_ttl_seconds`].
     pub hold_ttl_seconds: Option<u32>,
+    /// See [`Rules::min_hold_seconds`].
+    pub min_hold_seconds: Option<u32>,
     /// See [`Rules::max_hold_seconds`].
     pub max_hold_seconds: Option<u32>,
     /// See [`Rules::max_units_per_booking`].
@@ -263,6 +267,7 @@ impl Rules {
         };
         Rules {
             hold_ttl_seconds,
+            min_hold_seconds: 1,
             max_hold_seconds: 60 * 60,
             max_units_per_booking: UNITS_PER_BOOKING_DEFAULT,
             max_units_per_customer: None,
@@ -282,6 +287,7 @@ impl Rules {
         let hold_ttl_seconds = patch.hold_ttl_seconds.unwrap_or(capped);
         let rules = Rules {
             hold_ttl_seconds,
+            min_hold_seconds: patch.min_hold_seconds.unwrap_or(self.min_hold_seconds),
             max_hold_seconds: patch.max_hold_seconds.unwrap_or(self.max_hold_seconds.max(hold_ttl_seconds)),
             max_units_per_booking: patch.max_units_per_booking.unwrap_or(self.max_units_per_booking),
             max_units_per_customer: patch.max_units_per_customer.unwrap_or(self.max_units_per_customer),
@@ -295,7 +301,15 @@ impl Rules {
             require_idempotency_key: patch.require_idempotency_key.unwrap_or(self.require_idempotency_key),
         };
         check_within(rules.hold_ttl_seconds, HOLD_SECONDS_MAX, "/rules/hold_ttl_seconds")?;
+        check_within(rules.min_hold_seconds, HOLD_SECONDS_MAX, "/rules/min_hold_seconds")?;
         check_within(rules.max_hold_seconds, HOLD_SECONDS_MAX, "/rules/max_hold_seconds")?;
+        if rules.min_hold_seconds > rules.hold_ttl_seconds {
+            let message = format!(
+                "must be at most hold_ttl_seconds, which is {}; got {}",
+                rules.hold_ttl_seconds, rules.min_hold_seconds
+            );
+            return Err(Refusal::invalid("/rules/min_hold_seconds", message));
+        }
         if rules.max_hold_seconds < rules.hold_ttl_seconds {
             return Err(Refusal::invalid(
                 "/rules/max_hold_seconds",
@@ -352,6 +366,7 @@ mod tests {
         for (kind, hold_ttl_seconds, max_active_bookings_per_customer) in rows {
             let expected = Rules {
                 hold_ttl_seconds,
+                min_hold_seconds: 1,
                 max_hold_seconds: 3_600,
                 max_units_per_booking: 10,
                 max_units_per_customer: None,
@@ -371,6 +386,7 @@ mod tests {
     fn a_patch_changes_what_it_names() {
         let patch = RulesPatch {
             hold_ttl_seconds: Some(60),
+            min_hold_seconds: Some(30),
             max_hold_seconds: Some(120),
             max_units_per_booking: Some(3),
             max_units_per_customer: Some(Some(4)),
@@ -383,6 +399,7 @@ mod tests {
         };
         let expected = Rules {
             hold_ttl_seconds: 60,
+            min_hold_seconds: 30,
             max_hold_seconds: 120,
             max_units_per_booking: 3,
             max_units_per_customer: Some(4),
@@ -394,5 +411,35 @@ mod tests {
             require_idempotency_key: true,
         };
         assert_eq!(Rules::default_of(InventoryKind::Event).patched(&patch), Ok(expected));
+    }
+
+    #[test]
+    fn hold_bounds_must_be_in_order_on_creation_and_patch() {
+        let rules = Rules::default_of(InventoryKind::Event);
+        let patch = |hold_ttl_seconds, min_hold_seconds, max_hold_seconds| RulesPatch {
+            hold_ttl_seconds,
+            min_hold_seconds,
+            max_hold_seconds,
+            ..RulesPatch::default()
+        };
+        let refused = |rules: &Rules, patch: RulesPatch| match rules.patched(&patch) {
+            Err(Refusal::InvalidRequest { pointer, .. }) => pointer,
+            other => panic!("{other:?}"),
+        };
+        for (hold, min, max, pointer) in [
+            (None, Some(0), None, "/rules/min_hold_seconds"),
+            (None, Some(901), None, "/rules/min_hold_seconds"),
+            (Some(60), Some(61), None, "/rules/min_hold_seconds"),
+            (Some(60), Some(60), Some(59), "/rules/max_hold_seconds"),
+            (None, Some(86_401), None, "/rules/min_hold_seconds"),
+        ] {
+            assert_eq!(refused(&rules, patch(hold, min, max)), pointer, "{hold:?} {min:?} {max:?}");
+        }
+        let bounded = rules.patched(&patch(None, Some(900), None)).unwrap();
+        assert_eq!(bounded.min_hold_seconds, 900);
+        // A shorter hold, or a lower cap that shortens it, passes the minimum.
+        assert_eq!(refused(&bounded, patch(Some(899), None, None)), "/rules/min_hold_seconds");
+        assert_eq!(refused(&bounded, patch(None, None, Some(899))), "/rules/min_hold_seconds");
+        assert_eq!(bounded.patched(&patch(Some(899), Some(1), None)).unwrap().hold_ttl_seconds, 899);
     }
 }

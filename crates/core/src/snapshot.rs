@@ -420,7 +420,22 @@ fn check_booking(inventory: &Inventory, booking: &Booking) -> Result<(), DecodeE
             return Err(DecodeError::NotAnInventory("a booking of what is not for sale"));
         }
     }
-    Ok(())
+    check_redemption(booking)
+}
+
+/// Whether the times at which its units were redeemed fit what the booking is.
+fn check_redemption(booking: &Booking) -> Result<(), DecodeError> {
+    let Some(redemption) = booking.details.as_ref().and_then(|details| details.redemption.as_deref()) else {
+        return Ok(());
+    };
+    let redeemed = redemption.iter().flatten().count();
+    let fits = match booking.status {
+        Status::Confirmed { .. } => (1..redemption.len()).contains(&redeemed),
+        Status::Redeemed { .. } => redeemed == redemption.len(),
+        Status::OnHold { .. } | Status::Cancelled { .. } | Status::Expired { .. } => false,
+    };
+    let is_complete = redemption.len() == booking.units.quantity() as usize;
+    ensure(fits && is_complete, "a redemption of other units")
 }
 
 fn check_event_units(

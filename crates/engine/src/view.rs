@@ -384,7 +384,9 @@ impl Touched {
             Change::Confirmed { booking, .. }
             | Change::Extended { booking, .. }
             | Change::Cancelled { booking, .. }
-            | Change::Redeemed { booking }
+            | Change::Redeemed { booking, .. }
+            | Change::PartRedeemed { booking, .. }
+            | Change::Unredeemed { booking, .. }
             | Change::Expired { booking } => {
                 self.note_booking(inventory.booking(*booking).expect("bookings are never removed"));
             }

@@ -66,14 +66,23 @@ fn problem_of(refusal: &Refusal, stock: Option<&StockView>, caller: &Caller) -> 
         Refusal::HoldExpired => plain("The hold is over."),
         Refusal::NotExtendable => plain("Only a hold can be extended."),
         Refusal::HoldLimitReached => plain("The hold may not last that long after its creation."),
-        Refusal::NotCancellable => plain("A redeemed or expired booking cannot be cancelled."),
+        Refusal::NotCancellable => {
+            plain("A booking that is redeemed, even in part, or expired cannot be cancelled.")
+        }
         Refusal::NotMovable => plain("This booking cannot be moved."),
         Refusal::AlreadyRedeemed { redeemed_at } => {
             plain("It was redeemed before.").with("redeemed_at", json!(Moment(*redeemed_at)))
         }
         Refusal::NotRedeemable => plain("Only a confirmed booking can be redeemed."),
+        Refusal::NotRedeemed => plain("It was not redeemed."),
+        Refusal::NotInBooking { unit } => problem(format!("{unit} is not in this booking.")),
         Refusal::WrongCode => plain("This is not the booking's code."),
         Refusal::WrongDate => plain("The slot is on another day."),
+        Refusal::WrongTime { opens_at, closes_at } => {
+            plain("It cannot be redeemed at this time. An operator may send `force: true`.")
+                .with("opens_at", json!(opens_at.map(Moment)))
+                .with("closes_at", json!(closes_at.map(Moment)))
+        }
         Refusal::BookingIdTaken => plain("A booking of this id exists."),
         Refusal::TooManyUnits { most } => {
             problem(format!("A booking may have at most {most} units here.")).with("most", (*most).into())

@@ -198,7 +198,7 @@ impl Caller {
     }
 
     /// For running sales.
-    fn must_run_sales(&self) -> Result<(), Problem> {
+    pub(crate) fn must_run_sales(&self) -> Result<(), Problem> {
         match self.role {
             Role::Admin | Role::Operator => Ok(()),
             Role::Seller | Role::Public => Err(not_with_this_role()),

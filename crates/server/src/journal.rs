@@ -116,7 +116,27 @@ pub(crate) fn described(change: &Change, stock: &StockView) -> (&'static str, Va
             "moved",
             json!({ "booking": uuid(*booking), "from": units(from, stock), "to": units(now, stock) }),
         ),
-        Change::Redeemed { booking } => ("redeemed", json!({ "booking": uuid(*booking) })),
+        Change::Redeemed { booking, forced } => {
+            ("redeemed", json!({ "booking": uuid(*booking), "forced": forced }))
+        }
+        Change::PartRedeemed { booking, part, redeemed_quantity, forced } => (
+            "redeemed_in_part",
+            json!({
+                "booking": uuid(*booking),
+                "units": units(part, stock),
+                "redeemed_quantity": redeemed_quantity,
+                "forced": forced,
+            }),
+        ),
+        Change::Unredeemed { booking, part, redeemed_quantity, redeem_code: _, reason } => (
+            "unredeemed",
+            json!({
+                "booking": uuid(*booking),
+                "units": part.as_ref().map(|part| units(part, stock)),
+                "redeemed_quantity": redeemed_quantity,
+                "reason": reason,
+            }),
+        ),
         Change::Expired { booking } => ("expired", json!({ "booking": uuid(*booking) })),
         Change::ContactForgotten { customer } => ("contact_forgotten", json!({ "customer": customer })),
         Change::Remembered { keep_until, .. } => {
@@ -333,7 +353,7 @@ mod tests {
             Change::Act { at: Timestamp(1), by: Actor(0) },
             Change::Expired { booking: id },
             Change::Act { at: Timestamp(2), by: Actor(5) },
-            Change::Redeemed { booking: id },
+            Change::Redeemed { booking: id, forced: false },
             Change::KeysForgotten { through: Timestamp(0) },
         ];
         let rows: Vec<(Heading, bool)> =

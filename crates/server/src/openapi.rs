@@ -63,6 +63,7 @@ use crate::routes;
         routes::bookings::cancel::cancel,
         routes::bookings::move_booking::move_booking,
         routes::bookings::redeem::redeem,
+        routes::bookings::unredeem::unredeem,
         routes::bookings::stream::stream,
         routes::batch::batch,
         routes::customers::forget_contact,

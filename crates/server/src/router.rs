@@ -58,6 +58,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/bookings/{id}/cancel", post(bookings::cancel::cancel))
         .route("/v1/bookings/{id}/move", post(bookings::move_booking::move_booking))
         .route("/v1/bookings/{id}/redeem", post(bookings::redeem::redeem))
+        .route("/v1/bookings/{id}/unredeem", post(bookings::unredeem::unredeem))
         .route("/v1/bookings/{id}/stream", get(bookings::stream::stream))
         .route("/v1/backup", get(backup::backup))
         .route("/v1/batch", post(batch::batch))

@@ -20,6 +20,10 @@ pub(crate) struct RulesInput {
     #[serde(default)]
     #[schema(minimum = 1, maximum = 86400)]
     hold_ttl_seconds: Option<u32>,
+    /// Shortest hold that a booking may ask for; at most `hold_ttl_seconds`.
+    #[serde(default)]
+    #[schema(minimum = 1, maximum = 86400)]
+    min_hold_seconds: Option<u32>,
     #[serde(default)]
     #[schema(minimum = 1, maximum = 86400)]
     max_hold_seconds: Option<u32>,
@@ -51,6 +55,7 @@ pub(crate) struct RulesInput {
 #[schema(as = Rules)]
 pub(crate) struct RulesBody {
     hold_ttl_seconds: u32,
+    min_hold_seconds: u32,
     max_hold_seconds: u32,
     max_units_per_booking: u32,
     #[schema(required)]
@@ -144,6 +149,7 @@ impl RulesInput {
     pub(crate) fn patch(&self) -> RulesPatch {
         RulesPatch {
             hold_ttl_seconds: self.hold_ttl_seconds,
+            min_hold_seconds: self.min_hold_seconds,
             max_hold_seconds: self.max_hold_seconds,
             max_units_per_booking: self.max_units_per_booking,
             max_units_per_customer: self.max_units_per_customer,
@@ -171,6 +177,7 @@ impl RulesBody {
     pub(crate) fn of(rules: &Rules) -> RulesBody {
         RulesBody {
             hold_ttl_seconds: rules.hold_ttl_seconds,
+            min_hold_seconds: rules.min_hold_seconds,
             max_hold_seconds: rules.max_hold_seconds,
             max_units_per_booking: rules.max_units_per_booking,
             max_units_per_customer: rules.max_units_per_customer,

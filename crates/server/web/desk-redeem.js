@@ -10,7 +10,8 @@ import { canScan, scanner } from "./desk-camera.js";
 
 /** @typedef {import("./desk-live.js").Desk} Desk */
 /** @typedef {import("./types.d.ts").Booking} Booking */
-/** @typedef {{kind: "good" | "warn" | "bad", word: string, title: string, detail: string, booking: Booking | null, code: string}} Result */
+/** @typedef {{kind: "good" | "warn" | "bad", word: string, title: string, detail: string, booking: Booking | null, code: string, guests?: number, undoes?: string}} Result */
+/* `guests` were let in by it, fewer than none if it was undone; `undoes` is the booking whose admission can be undone whole. */
 
 const KEPT_MAX = 20;
 
@@ -35,8 +36,21 @@ export function redeemPart(desk) {
   let count = 0;
   let asked = 0;
 
+  // A button that goes leaves the focus to the next code, unless that opens a phone's keyboard.
+  const hasMouse = () => matchMedia("(pointer: fine)").matches;
   /** @param {string} text @param {boolean} [typed] a scanned one leaves the focus, and with it a phone's keyboard, alone */
-  const take = async (text, typed = false) => {
+  const take = (text, typed = false) => answer(text, () => redeem(desk, text), typed);
+  /** @param {string} text @param {Result} outcome */
+  const actions = (text, outcome) => [
+    (outcome.word === "date" || outcome.word === "time") && h("button", {
+      class: "main", type: "button", "data-force": "", onclick: () => answer(text, () => redeem(desk, text, true), hasMouse()),
+    }, t(`desk.door.${inventory.kind === "shop" ? "collect" : "admit"}.anyway`)),
+    outcome.undoes !== undefined && h("button", {
+      type: "button", "data-undo": "", onclick: () => answer(text, () => undo(desk, outcome), hasMouse()),
+    }, t("desk.door.undo")),
+  ];
+  /** @param {string} text @param {() => Promise<Result>} ask @param {boolean} typed */
+  const answer = async (text, ask, typed) => {
     if (text.trim() === "") return;
     asked += 1;
     const mine = asked;
@@ -45,10 +59,10 @@ export function redeemPart(desk) {
     result.className = "result busy";
     result.dataset["result"] = "busy";
     show(result, h("p", { class: "verdict" }, "…"), h("p", {}, t("desk.door.looking", { code: text.trim().slice(0, 60) })));
-    const outcome = await redeem(desk, text).catch((error) => failed(error, text));
+    const outcome = await ask().catch((error) => failed(error, text));
     if (signal.aborted) return;
-    if (outcome.word === "admitted") {
-      count += outcome.booking?.quantity ?? 1;
+    if (outcome.guests !== undefined) {
+      count += outcome.guests;
       admitted.textContent = t(`desk.door.count.${inventory.kind}`, { n: count });
     }
     past.prepend(
@@ -64,7 +78,7 @@ export function redeemPart(desk) {
     while (past.children.length > KEPT_MAX) past.lastElementChild?.remove();
     // A later guest's answer is not painted over.
     if (mine !== asked) return;
-    paint(result, outcome, desk);
+    paint(result, outcome, desk, actions(text, outcome));
     result.scrollIntoView({ block: "nearest" });
     announce(`${outcome.title}. ${outcome.detail}`);
   };
@@ -110,8 +124,8 @@ export function redeemPart(desk) {
   return part;
 }
 
-/** @param {Desk} desk @param {string} text @returns {Promise<Result>} */
-async function redeem(desk, text) {
+/** @param {Desk} desk @param {string} text @param {boolean} [force] at a wrong date or time, too @returns {Promise<Result>} */
+async function redeem(desk, text, force = false) {
   const { codes } = desk;
   const ticket = readTicket(text);
   if (ticket === null) return {
@@ -135,10 +149,11 @@ async function redeem(desk, text) {
     };
   }
   try {
-    const after = await desk.api.post(`/v1/bookings/${id}/redeem`, { redeem_code: code });
+    const after = await desk.api.post(`/v1/bookings/${id}/redeem`, { redeem_code: code, force });
+    const guests = after.redeemed_quantity - booking.redeemed_quantity;
     return {
       kind: "good", word: "admitted", title: t(kind === "shop" ? "desk.door.collected" : "desk.door.admitted"),
-      detail: units(after, kind), booking: after, code,
+      detail: units(guests, kind), booking: after, code, guests, ...(guests === after.quantity && { undoes: after.id }),
     };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
@@ -146,9 +161,19 @@ async function redeem(desk, text) {
   }
 }
 
-/** @param {Booking} booking @param {string} kind */
-function units(booking, kind) {
-  return t({ event: "desk.door.guests", schedule: "desk.door.guests", shop: "unit.boxes" }[kind] ?? "desk.door.guests", { n: booking.quantity });
+/** @param {Desk} desk @param {Result} admission @returns {Promise<Result>} */
+async function undo(desk, { undoes, guests = 0, code }) {
+  const { kind } = desk.inventory;
+  const booking = await desk.api.post(`/v1/bookings/${undoes}/unredeem`, { reason: t("desk.door.undo.reason") });
+  return {
+    kind: "warn", word: "undone", title: t("desk.door.undone"), detail: units(guests, kind), booking, code: booking.redeem_code ?? code,
+    guests: -guests,
+  };
+}
+
+/** @param {number} n @param {string} kind */
+function units(n, kind) {
+  return t({ event: "desk.door.guests", schedule: "desk.door.guests", shop: "unit.boxes" }[kind] ?? "desk.door.guests", { n });
 }
 
 /** @param {Refusal} refusal @param {Booking} booking @param {string} code @param {string} kind @returns {Result} */
@@ -175,6 +200,16 @@ function refused(refusal, booking, code, kind) {
       date ? t("desk.door.date.detail", { day: day(date, { dateStyle: "full" }), time: time ?? "" }) : "",
     );
   }
+  if (refusal.code === "WRONG_TIME") {
+    const { opens_at, closes_at } = refusal.problem;
+    const early = opens_at !== null && Date.parse(opens_at) > Date.now();
+    return say(
+      "warn",
+      "time",
+      t(early ? "desk.door.early" : "desk.door.late"),
+      early ? t("desk.door.early.detail", { time: dateTime(opens_at) }) : t("desk.door.late.detail", { time: dateTime(closes_at ?? opens_at) }),
+    );
+  }
   if (refusal.code === "WRONG_CODE") return say("bad", "code", t("desk.door.wrong"), t("desk.door.wrong.detail"));
   if (refusal.code === "NOT_REDEEMABLE") {
     const word = booking.status === "on_hold" ? "unpaid" : "ended";
@@ -185,7 +220,7 @@ function refused(refusal, booking, code, kind) {
       t(`desk.door.${word}.detail`),
     );
   }
-  return say("bad", "refused", t("desk.door.refused"), `${whyNot(refusal)} ${units(booking, kind)}`);
+  return say("bad", "refused", t("desk.door.refused"), `${whyNot(refusal)} ${units(booking.quantity, kind)}`);
 }
 
 /** @param {unknown} error @param {string} text @returns {Result} */
@@ -198,8 +233,8 @@ function failed(error, text) {
   };
 }
 
-/** @param {HTMLElement} place @param {Result} result @param {Desk} desk */
-function paint(place, result, desk) {
+/** @param {HTMLElement} place @param {Result} result @param {Desk} desk @param {(HTMLElement | false)[]} actions */
+function paint(place, result, desk, actions) {
   const { kind, word, title, detail, booking, code } = result;
   place.className = `result ${kind}`;
   place.dataset["result"] = word;
@@ -218,5 +253,6 @@ function paint(place, result, desk) {
       h("code", {}, code),
       booking && h("span", {}, booking.customer),
       booking && h("button", { type: "button", onclick: () => desk.go("bookings", { booking: booking.id }) }, t("desk.door.open")),
+      ...actions,
     ));
 }

@@ -37,5 +37,8 @@ export function deedWords(type, data) {
   if (type === "extended") return t("deed.extended", { time: exactClock(data.expires_at) });
   if (type === "cancelled") return data.reason ? t("deed.cancelledFor", { reason: data.reason }) : t("deed.cancelled");
   if (type === "moved") return t("deed.moved", { from: unitWords(data.from), to: unitWords(data.to) });
+  if (type === "redeemed" && data.forced) return t("deed.redeemed.forced");
+  if (type === "redeemed_in_part") return `${t("deed.redeemed_in_part")}: ${unitWords(data.units)}`;
+  if (type === "unredeemed") return `${t("deed.unredeemed")} (${data.reason})`;
   return PLAIN.includes(type) ? t(`deed.${type}`) : type;
 }

@@ -1,7 +1,7 @@
 // The shapes of the API that the pages read. /openapi.json is the whole of it.
 
 export interface Stats { available: number; held: number; sold: number; blocked: number; total: number }
-export interface Rules { hold_ttl_seconds: number; max_hold_seconds: number; max_units_per_booking: number; max_active_bookings_per_customer: number | null; require_idempotency_key: boolean; tickets: "any" | "registered" }
+export interface Rules { hold_ttl_seconds: number; min_hold_seconds: number; max_hold_seconds: number; max_units_per_booking: number; max_active_bookings_per_customer: number | null; require_idempotency_key: boolean; tickets: "any" | "registered" }
 export interface Subsection { number: number; rows: number; cols: number; blocked: string[]; stats: Stats }
 export interface Section { name: string; price: number; subsections: Subsection[]; stats: Stats }
 export interface Area { name: string; price: number; capacity: number; stats: Stats }
@@ -23,7 +23,7 @@ export interface Box {
 }
 export interface Booking {
   id: string; status: "on_hold" | "confirmed" | "cancelled" | "expired" | "redeemed"; customer: string; event: string | null; schedule: string | null; shop: string | null;
-  seats: { section: string; seat: string; price: number }[]; areas: { name: string; quantity: number; price: number }[]; slot: string | null; tickets: string[]; box: string | null; quantity: number; total_price: number; currency: string;
-  adjacent: boolean | null; hold_token: string | null; redeem_code: string | null; created_at: string; expires_at: string | null; expires_in_seconds: number | null; confirmed_at: string | null; cancelled_at: string | null; redeemed_at: string | null;
+  seats: { section: string; seat: string; price: number; redeemed_at: string | null }[]; areas: { name: string; quantity: number; price: number }[]; slot: string | null; tickets: string[]; box: string | null; quantity: number; total_price: number; currency: string;
+  adjacent: boolean | null; hold_token: string | null; redeem_code: string | null; created_at: string; expires_at: string | null; expires_in_seconds: number | null; confirmed_at: string | null; cancelled_at: string | null; redeemed_at: string | null; redeemed_quantity: number;
   payment_reference: string | null; metadata: Record<string, unknown> | null; version: number; sequence: number;
 }

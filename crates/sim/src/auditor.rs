@@ -375,6 +375,7 @@ fn sort_of(action: &Action) -> Asking {
         Action::Cancel(cancel) => Asking::Booking(Sort::Cancel, cancel.booking),
         Action::Move(moving) => Asking::Booking(Sort::Move, moving.booking),
         Action::Redeem(redeem) => Asking::Booking(Sort::Redeem, redeem.booking),
+        Action::Unredeem(unredeem) => Asking::Booking(Sort::Unredeem, unredeem.booking),
         Action::CreateEvent(_) | Action::CreateSchedule(_) | Action::CreateShop(_) => Asking::Creation,
         Action::PatchEvent(_)
         | Action::PatchSchedule(_)

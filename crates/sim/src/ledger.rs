@@ -47,6 +47,7 @@ pub(crate) enum Sort {
     Cancel,
     Move,
     Redeem,
+    Unredeem,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -220,15 +221,50 @@ impl Ledger {
                 self.free(*booking, from)?;
                 self.take(*booking, units)?;
             }
-            Change::Redeemed { booking } => {
+            Change::Redeemed { booking, forced: _ } => {
                 self.count(Sort::Redeem, *booking);
                 let redeemed_at = self.now()?;
                 self.restate(*booking, |before| match before.status {
-                    Status::Confirmed { confirmed_at } => Ok(Status::Redeemed { confirmed_at, redeemed_at }),
+                    Status::Confirmed { confirmed_at } => {
+                        before.details = before.redeemed(redeemed_at).details;
+                        Ok(Status::Redeemed { confirmed_at, redeemed_at })
+                    }
                     Status::OnHold { .. }
                     | Status::Redeemed { .. }
                     | Status::Cancelled { .. }
                     | Status::Expired { .. } => Err("only a confirmed booking is redeemed"),
+                })?;
+            }
+            Change::PartRedeemed { booking, part, redeemed_quantity, forced: _ } => {
+                self.count(Sort::Redeem, *booking);
+                let now = self.now()?;
+                self.restate(*booking, |before| {
+                    let after = before.part_redeemed(part, now);
+                    let more = before.redeemed_quantity() + part.quantity();
+                    let is_counted = [after.redeemed_quantity(), *redeemed_quantity] == [more, more];
+                    let is_confirmed = matches!(before.status, Status::Confirmed { .. });
+                    if !is_confirmed || !is_counted || more == before.units.quantity() {
+                        return Err("only a part of a confirmed booking is redeemed in part, each unit once");
+                    }
+                    before.details = after.details;
+                    Ok(after.status)
+                })?;
+            }
+            Change::Unredeemed { booking, part, redeemed_quantity, redeem_code, reason: _ } => {
+                self.count(Sort::Unredeem, *booking);
+                self.restate(*booking, |before| {
+                    let after = before.unredeemed(part.as_deref(), *redeem_code);
+                    let fewer = match part {
+                        Some(part) => before.redeemed_quantity().checked_sub(part.quantity()),
+                        None => Some(0),
+                    };
+                    let is_counted =
+                        fewer == Some(*redeemed_quantity) && fewer == Some(after.redeemed_quantity());
+                    if before.redeemed_quantity() == 0 || !is_counted {
+                        return Err("only what was redeemed is undone");
+                    }
+                    (before.details, before.redeem_code) = (after.details, after.redeem_code);
+                    Ok(after.status)
                 })?;
             }
             Change::Expired { booking } => {

@@ -7,7 +7,7 @@ use boxoffice_core::command::{Action, Command, Idempotency};
 use boxoffice_core::commands::{
     AddBox, AddSlot, AreaWish, BestAvailable, BlockSeats, Book, Cancel, Confirm, CreateEvent, CreateSchedule,
     CreateShop, Destination, Extend, ForgetContact, Move, PatchBox, PatchSlot, Places, Redeem, SeatWish,
-    SectionSeats, UnblockSeats, Want,
+    SectionSeats, UnblockSeats, UnitChoice, Unredeem, Want,
 };
 use boxoffice_core::event::{AreaPlan, SeatName, SectionPlan, SubsectionPlan};
 use boxoffice_core::ids::{Actor, BookingId, InventoryKind, RedeemCode};
@@ -246,7 +246,7 @@ impl Stage {
     }
 
     fn follow_up(&self, random: &mut Random, now: Timestamp, booking: BookingId) -> Action {
-        match random.below(10) {
+        match random.below(11) {
             0..=3 => {
                 let payment_reference =
                     random.percent(50).then(|| format!("payment-{}", random.below(1_000)).into());
@@ -258,7 +258,15 @@ impl Stage {
                 let seconds = u32::try_from(random.between(10, 200)).expect("small");
                 Action::Extend(Extend { booking, seconds })
             }
-            7 => Action::Redeem(Redeem { booking, redeem_code: Some(code_of(booking)) }),
+            7 => {
+                let (redeem_code, force) = (Some(code_of(booking)), random.percent(20));
+                let units = random.percent(50).then(|| Box::new(one_unit()));
+                Action::Redeem(Redeem { booking, redeem_code, units, force })
+            }
+            8 => {
+                let units = random.percent(50).then(|| Box::new(one_unit()));
+                Action::Unredeem(Unredeem { booking, units, reason: "by mistake".into() })
+            }
             _ => {
                 let to = match self.kind {
                     InventoryKind::Schedule | InventoryKind::Shop => {
@@ -310,6 +318,11 @@ impl Stage {
             })),
         }
     }
+}
+
+/// The next that is left, or the last that was redeemed.
+fn one_unit() -> UnitChoice {
+    UnitChoice { quantity: Some(1), ..UnitChoice::default() }
 }
 
 fn code_of(id: BookingId) -> RedeemCode {

@@ -63,6 +63,8 @@ pub(super) struct BookingRow {
     pub(super) confirmed_at_ms: Option<i64>,
     pub(super) cancelled_at_ms: Option<i64>,
     pub(super) redeemed_at_ms: Option<i64>,
+    /// Of its units; stays as it is if it is not given.
+    pub(super) redeemed_quantity: Option<i64>,
     pub(super) payment_reference: Option<String>,
     /// Changes of this commit.
     pub(super) versions: i64,
@@ -213,6 +215,8 @@ pub(super) fn wanted_pools(number: Number, changes: &[Change], wanted: &mut BTre
             | Change::Extended { .. }
             | Change::Cancelled { .. }
             | Change::Redeemed { .. }
+            | Change::PartRedeemed { .. }
+            | Change::Unredeemed { .. }
             | Change::Expired { .. }
             | Change::ContactForgotten { .. }
             | Change::Remembered { .. }
@@ -343,10 +347,20 @@ impl Rows {
                     row.cancelled_at_ms = Some(now.0);
                 }
                 Change::Moved { booking, from: _, units } => self.booking(*booking)?.claim_units(units),
-                Change::Redeemed { booking } => {
+                Change::Redeemed { booking, forced: _ } => {
                     let row = self.booking(*booking)?;
                     row.after.status = BookingStatus::Redeemed;
                     row.redeemed_at_ms = Some(now.0);
+                    row.redeemed_quantity = Some(row.after.quantity);
+                }
+                Change::PartRedeemed { booking, part: _, redeemed_quantity, forced: _ } => {
+                    self.booking(*booking)?.redeemed_quantity = Some(i64::from(*redeemed_quantity));
+                }
+                Change::Unredeemed { booking, redeemed_quantity, .. } => {
+                    let row = self.booking(*booking)?;
+                    row.after.status = BookingStatus::Confirmed;
+                    row.redeemed_at_ms = None;
+                    row.redeemed_quantity = Some(i64::from(*redeemed_quantity));
                 }
                 Change::Expired { booking } => self.booking(*booking)?.after.status = BookingStatus::Expired,
                 Change::Remembered { key, keep_until, .. } => {
@@ -550,6 +564,7 @@ impl BookingRow {
             confirmed_at_ms: None,
             cancelled_at_ms: None,
             redeemed_at_ms: None,
+            redeemed_quantity: Some(booking.redeemed_quantity().into()),
             payment_reference: booking.payment_reference().map(ToString::to_string),
             versions: booking.version.into(),
             units: None,
@@ -592,6 +607,7 @@ impl BookingRow {
             confirmed_at_ms: None,
             cancelled_at_ms: None,
             redeemed_at_ms: None,
+            redeemed_quantity: None,
             payment_reference: None,
             versions: 0,
             units: None,

@@ -273,14 +273,16 @@ async fn write_bookings(connection: &mut PgConnection, rows: &Rows) -> Result<()
     if !made.is_empty() {
         query(
             "INSERT INTO booking (id, inventory, customer, status, quantity, total_price, created_at, expires_at,
-                                  confirmed_at, cancelled_at, redeemed_at, payment_reference, version)
+                                  confirmed_at, cancelled_at, redeemed_at, redeemed_quantity, payment_reference,
+                                  version)
              SELECT id, inventory, customer, status, quantity, total_price,
                     to_timestamp(created / 1000.0), to_timestamp(expires / 1000.0), to_timestamp(confirmed / 1000.0),
-                    to_timestamp(cancelled / 1000.0), to_timestamp(redeemed / 1000.0), payment_reference, version
+                    to_timestamp(cancelled / 1000.0), to_timestamp(redeemed / 1000.0), coalesce(redeemed_quantity, 0),
+                    payment_reference, version
              FROM UNNEST($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
-                         $8::bigint[], $9::text[], $10::bigint[], $11::bigint[], $12::text[], $13::bigint[])
+                         $8::bigint[], $9::text[], $10::bigint[], $11::bigint[], $12::text[], $13::bigint[], $14::bigint[])
                   AS b(id, status, quantity, total_price, expires, confirmed, cancelled,
-                       redeemed, payment_reference, version, inventory, customer, created)",
+                       redeemed, payment_reference, version, inventory, customer, created, redeemed_quantity)",
         )
         .bind(made.iter().map(|(id, _)| uuid(**id)).collect::<Vec<_>>())
         .bind(made.iter().map(|(_, row)| row.after.status.word()).collect::<Vec<_>>())
@@ -295,6 +297,7 @@ async fn write_bookings(connection: &mut PgConnection, rows: &Rows) -> Result<()
         .bind(made.iter().map(|(_, row)| row.inventory).collect::<Vec<_>>())
         .bind(made.iter().map(|(_, row)| row.customer.as_str()).collect::<Vec<_>>())
         .bind(made.iter().map(|(_, row)| row.created_at_ms).collect::<Vec<_>>())
+        .bind(made.iter().map(|(_, row)| row.redeemed_quantity).collect::<Vec<_>>())
         .execute(&mut *connection)
         .await?;
     }
@@ -306,13 +309,15 @@ async fn write_bookings(connection: &mut PgConnection, rows: &Rows) -> Result<()
                 expires_at = coalesce(to_timestamp(c.expires / 1000.0), b.expires_at),
                 confirmed_at = coalesce(to_timestamp(c.confirmed / 1000.0), b.confirmed_at),
                 cancelled_at = coalesce(to_timestamp(c.cancelled / 1000.0), b.cancelled_at),
-                redeemed_at = coalesce(to_timestamp(c.redeemed / 1000.0), b.redeemed_at),
+                redeemed_at = CASE WHEN c.status = 'redeemed'
+                                   THEN coalesce(to_timestamp(c.redeemed / 1000.0), b.redeemed_at) END,
+                redeemed_quantity = coalesce(c.redeemed_quantity, b.redeemed_quantity),
                 payment_reference = coalesce(c.payment_reference, b.payment_reference),
                 version = b.version + c.versions
          FROM UNNEST($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
-                     $8::bigint[], $9::text[], $10::bigint[])
+                     $8::bigint[], $9::text[], $10::bigint[], $11::bigint[])
               AS c(id, status, quantity, total_price, expires, confirmed, cancelled,
-                   redeemed, payment_reference, versions)
+                   redeemed, payment_reference, versions, redeemed_quantity)
          WHERE b.id = c.id",
     )
     .bind(changed.iter().map(|(id, _)| uuid(**id)).collect::<Vec<_>>())
@@ -325,6 +330,7 @@ async fn write_bookings(connection: &mut PgConnection, rows: &Rows) -> Result<()
     .bind(changed.iter().map(|(_, row)| row.redeemed_at_ms).collect::<Vec<_>>())
     .bind(changed.iter().map(|(_, row)| row.payment_reference.as_deref()).collect::<Vec<_>>())
     .bind(changed.iter().map(|(_, row)| row.versions).collect::<Vec<_>>())
+    .bind(changed.iter().map(|(_, row)| row.redeemed_quantity).collect::<Vec<_>>())
     .execute(connection)
     .await?;
     Ok(())

@@ -35,6 +35,7 @@ pub(super) fn fields(name: &str, booking: &Booking, stock: &StockView) -> Vec<(&
         ("status", status.to_owned()),
         ("inventory", name.to_owned()),
         ("quantity", booking.units.quantity().to_string()),
+        ("redeemed_quantity", booking.redeemed_quantity().to_string()),
         ("total_price", booking.total_price().0.to_string()),
     ];
     if let Some(deadline) = booking.deadline() {

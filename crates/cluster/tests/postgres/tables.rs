@@ -53,7 +53,7 @@ pub(crate) fn assert_tables_agree(database: &Database, store: &dyn Store) {
     let ms = |column: &str| format!("coalesce((extract(epoch FROM {column}) * 1000)::bigint::text, '-')");
     let select = format!(
         "SELECT id, inventory, customer, status, quantity, total_price, version, coalesce(payment_reference, '-'),
-                {}, {}, {}, {} FROM booking",
+                {}, {}, {}, {}, redeemed_quantity FROM booking",
         ms("created_at"),
         ms("confirmed_at"),
         ms("cancelled_at"),
@@ -137,13 +137,14 @@ impl Expected {
         let (units, price) = (booking.units.quantity(), booking.total_price().0);
         let reference = booking.payment_reference().map_or("-", |reference| reference);
         self.bookings.insert(format!(
-            "{id}|{number}|{}|{word}|{units}|{price}|{}|{reference}|{}|{}|{}|{}",
+            "{id}|{number}|{}|{word}|{units}|{price}|{}|{reference}|{}|{}|{}|{}|{}",
             booking.customer,
             booking.version,
             booking.created_at.0,
             ms(confirmed),
             ms(cancelled),
             ms(redeemed),
+            booking.redeemed_quantity(),
         ));
         let state = match booking.status {
             Status::OnHold { .. } => "held",

@@ -28,7 +28,9 @@ impl Cancel {
             check_text(reason, REFERENCE_CHARACTERS_MAX, "/reason")?;
         }
         let reply = Reply::Booking(self.booking);
-        match inventory.find_booking(self.booking)?.status {
+        let booking = inventory.find_booking(self.booking)?;
+        match booking.status {
+            Status::Confirmed { .. } if booking.is_partly_redeemed() => Err(Refusal::NotCancellable),
             Status::OnHold { .. } | Status::Confirmed { .. } => {
                 let change = Change::Cancelled { booking: self.booking, reason: self.reason.clone() };
                 Ok(Decision::one(change, reply))
@@ -43,7 +45,10 @@ impl Cancel {
 pub(crate) mod tests {
     use super::*;
     use crate::command::Action;
-    use crate::testing::{Reached, Scene, book, cancel, confirm, id, keyed, one_section, redeem, second};
+    use crate::testing::{
+        Reached, Scene, book, cancel, confirm, id, keyed, one_section, redeem, redeem_some, second,
+        some_boxes, unredeem,
+    };
 
     #[test]
     fn bookings_are_cancelled_once_or_refused() {
@@ -83,6 +88,11 @@ pub(crate) mod tests {
         scene.row(book("b3", "bob").best(1).paid(), "confirmed A-1 1-1 for 1000");
         scene.row(redeem("b3"), "redeemed A-1 1-1 for 1000");
         scene.row(cancel("b3"), "NOT_CANCELLABLE");
+        scene.load(book("b5", "bob").standing("standing", 2).paid());
+        scene.row(redeem_some("b5", some_boxes(1)), "confirmed standing x2 for 1000, 1 redeemed");
+        scene.row(cancel("b5"), "NOT_CANCELLABLE");
+        scene.row(unredeem("b5"), "confirmed standing x2 for 1000");
+        scene.row(cancel("b5"), "cancelled standing x2 for 1000");
         scene.row(book("b4", "bob").best(1).for_seconds(1), "on hold A-1 1-2 for 1000 until 8");
         scene.at(8).row(cancel("b4"), "NOT_CANCELLABLE");
         scene.shows("A-1 s...\nstanding 0h 0s");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::Decision;
-use super::book::{BestAvailable, best_seats, check_again};
+use super::book::{BestAvailable, best_seats, check_again, check_collectable};
 use crate::booking::{Booking, SeatClaim, Status, Units};
 use crate::change::Change;
 use crate::event::Event;
@@ -19,7 +19,7 @@ use crate::rules::LatePayment;
 use crate::seats::{Seat, SeatState};
 use crate::time::Timestamp;
 
-/// Pays a hold. A live hold is always confirmed; a late payment is a matter of policy.
+/// Pays a hold. A live hold is confirmed, unless it is on a box whose pickup window is over; a late payment is a matter of policy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confirm {
     /// Which.
@@ -49,6 +49,7 @@ impl Confirm {
         match booking.status {
             Status::OnHold { .. } => {
                 may_confirm()?;
+                check_collectable(inventory, now, booking)?;
                 let payment_reference = self.payment_reference.clone();
                 Ok(Decision::one(Change::Confirmed { booking: self.booking, payment_reference }, reply))
             }
@@ -365,6 +366,22 @@ pub(crate) mod tests {
         scene.row(redeem("b2"), "redeemed evening x1 for 500");
         scene.row(same("b1"), "BOX_UNAVAILABLE");
         scene.at(100).row(same("b1"), "PICKUP_WINDOW_CLOSED");
+        reached.refusals.extend(scene.reached.refusals);
+
+        // A live hold is not paid after the pickup window either.
+        let mut scene = Scene::of(bakery());
+        let mut evening = add_box("evening", 3, 500);
+        evening.pickup = Some(PickupWindow { starts_at: second(0), ends_at: second(100) });
+        scene.row(evening, "evening Active, 3 of 3 left at 500");
+        for (label, customer) in [("b1", "ann"), ("b2", "bob")] {
+            let hold = book(label, customer).boxes("evening", 1);
+            scene.row(hold, "on hold evening x1 for 500 until 1200");
+        }
+        scene.at(99).row(confirm("b1"), "confirmed evening x1 for 500");
+        scene.at(100).row(confirm("b2"), "PICKUP_WINDOW_CLOSED");
+        scene.row(Confirm { free_only: true, ..confirm("b2") }, "FORBIDDEN");
+        scene.row(confirm("b1"), "confirmed evening x1 for 500");
+        scene.row(cancel("b2"), "cancelled evening x1 for 500");
         reached.refusals.extend(scene.reached.refusals);
         reached
     }

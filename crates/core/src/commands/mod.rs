@@ -24,6 +24,8 @@ mod patch_slot;
 mod redeem;
 pub(crate) mod roll_slots;
 mod unblock_seats;
+mod unit_choice;
+mod unredeem;
 
 pub use add_box::AddBox;
 pub use add_slot::AddSlot;
@@ -46,6 +48,8 @@ pub use patch_shop::PatchShop;
 pub use patch_slot::PatchSlot;
 pub use redeem::Redeem;
 pub use unblock_seats::UnblockSeats;
+pub use unit_choice::UnitChoice;
+pub use unredeem::Unredeem;
 
 use crate::change::Change;
 use crate::outcome::Reply;
@@ -110,8 +114,10 @@ mod tests {
             super::patch_shop::tests::table(),
             super::patch_slot::tests::table(),
             super::redeem::tests::table(),
+            super::redeem::tests::partial_table(),
             super::roll_slots::tests::table(),
             super::unblock_seats::tests::table(),
+            super::unredeem::tests::table(),
         ];
         tables.extend(super::book::tests::tables());
         let actions: BTreeSet<ActionKind> = tables.iter().flat_map(|table| table.actions.clone()).collect();
@@ -125,8 +131,8 @@ mod tests {
     const CODES_OF_THE_API: &str = "IDEMPOTENCY_KEY_REUSED IDEMPOTENCY_KEY_REQUIRED INVALID_REQUEST EVENT_NOT_FOUND \
         SCHEDULE_NOT_FOUND SHOP_NOT_FOUND ALREADY_EXISTS OVERLOADED BOOKING_NOT_FOUND ALREADY_CONFIRMED \
         NOT_CONFIRMABLE FORBIDDEN HOLD_EXPIRED NOT_EXTENDABLE HOLD_LIMIT_REACHED NOT_CANCELLABLE NOT_MOVABLE ALREADY_REDEEMED \
-        NOT_REDEEMABLE WRONG_CODE WRONG_DATE BOOKING_ID_TAKEN TOO_MANY_UNITS SECTION_NOT_FOUND SEAT_NOT_FOUND \
-        DUPLICATE_SEAT AREA_NOT_FOUND SLOT_NOT_FOUND BOX_NOT_FOUND INVENTORY_CLOSED SALES_NOT_OPEN SALES_CLOSED \
+        NOT_REDEEMABLE NOT_REDEEMED WRONG_CODE WRONG_DATE WRONG_TIME BOOKING_ID_TAKEN TOO_MANY_UNITS SECTION_NOT_FOUND SEAT_NOT_FOUND \
+        DUPLICATE_SEAT NOT_IN_BOOKING AREA_NOT_FOUND SLOT_NOT_FOUND BOX_NOT_FOUND INVENTORY_CLOSED SALES_NOT_OPEN SALES_CLOSED \
         SLOT_PAST SLOT_CLOSED PICKUP_WINDOW_CLOSED TICKET_NOT_FOUND TICKET_NOT_ACTIVE TICKET_EXPIRED \
         TICKET_ALREADY_USED TICKET_ALREADY_RESERVED ACTIVE_RESERVATION_EXISTS CUSTOMER_LIMIT_REACHED \
         SEAT_UNAVAILABLE ORPHAN_SEAT NOT_ENOUGH_SEATS NOT_ADJACENT AREA_FULL SLOT_FULL NEW_SLOT_FULL BOX_UNAVAILABLE \

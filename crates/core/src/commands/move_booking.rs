@@ -49,7 +49,7 @@ impl Move {
             Destination::Best(best) => check_best_form(best)?,
         }
         let booking = Booking::clone(inventory.find_booking(self.booking)?);
-        if !booking.is_active() {
+        if !booking.is_active() || booking.is_partly_redeemed() {
             return Err(Refusal::NotMovable);
         }
         let units = match (&self.to, &booking.units) {

@@ -33,10 +33,16 @@ impl Inventory {
         }
         match booking.status {
             Status::OnHold { .. } | Status::Confirmed { .. } => {
-                self.set_ticket_uses(&booking, Some(TicketUse::Reserved(booking.id)));
+                self.set_ticket_uses(&booking.units, Some(TicketUse::Reserved(booking.id)));
+                if booking.is_partly_redeemed() {
+                    let redeemed = booking.units_redeemed_at();
+                    let places: Vec<usize> =
+                        (0..redeemed.len()).filter(|&place| redeemed[place].is_some()).collect();
+                    self.set_ticket_uses(&booking.units.part(&places), Some(TicketUse::Used(booking.id)));
+                }
             }
             Status::Redeemed { .. } => {
-                self.set_ticket_uses(&booking, Some(TicketUse::Used(booking.id)));
+                self.set_ticket_uses(&booking.units, Some(TicketUse::Used(booking.id)));
             }
             Status::Cancelled { .. } | Status::Expired { .. } => {}
         }

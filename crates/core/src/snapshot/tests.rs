@@ -4,13 +4,15 @@ use super::*;
 use crate::apply;
 use crate::codec::{decode_inventory, encode_inventory};
 use crate::command::{Action, Command};
-use crate::commands::{Book, DeleteSlot, Destination, ForgetContact, ImportTickets, PatchEvent, PatchSlot};
+use crate::commands::{
+    Book, DeleteSlot, Destination, ForgetContact, ImportTickets, PatchEvent, PatchSlot, UnitChoice,
+};
 use crate::event::SeatName;
 use crate::rules::{LatePayment, RulesPatch};
 use crate::seats::Seat;
 use crate::testing::{
     Scene, add_box, bakery, block, book, cancel, confirm, extend, hall, id, keyed, move_to, museum, redeem,
-    seats, second, slot,
+    redeem_some, seats, second, slot, some_boxes, some_tickets,
 };
 
 fn with_contact(book: Book, contact: &[u8]) -> Book {
@@ -31,6 +33,11 @@ fn event() -> Scene {
     scene.load(keyed("patched", 1, Action::PatchEvent(Box::new(patch))));
     scene.load(keyed("used again", 1, book("redeemed", "ann").best(2).paid()));
     scene.load(redeem("redeemed"));
+    scene.load(book("partly", "gil").seats("B-7", "1-20 1-21").paid());
+    scene.load(redeem_some(
+        "partly",
+        UnitChoice { seats: vec![seats("B-7", "1-21")], ..UnitChoice::default() },
+    ));
     scene.load(book("revived", "bob").seats("A-1", "2-1 2-2"));
     scene.at(10).load(book("cancelled", "bob").seats("A-1", "2-3"));
     scene.load(keyed("cancelled", 1, cancel("cancelled")));
@@ -73,6 +80,8 @@ fn schedule() -> Scene {
     scene.load(keyed("booked", 1, book("confirmed", "bob").places("2026-12-01T12:00", 3).paid()));
     scene.load(book("cancelled", "bob").places("2026-12-01T09:00", 1));
     scene.load(cancel("cancelled"));
+    scene.load(book("partly", "eve").tickets("2026-12-01T09:00", "T4 T5").paid());
+    scene.load(redeem_some("partly", some_tickets("T5")));
     let forget = ForgetContact { customer: "ann".into() };
     scene.load(keyed("forgotten", 1, Action::ForgetContact(forget)));
     scene
@@ -87,6 +96,8 @@ fn shop() -> Scene {
     scene.load(book("confirmed", "bob").boxes("evening", 1).paid());
     scene.load(book("redeemed", "cid").boxes("evening", 2).paid());
     scene.load(redeem("redeemed"));
+    scene.load(book("partly", "eve").boxes("morning", 3).paid());
+    scene.load(redeem_some("partly", some_boxes(2)));
     scene.load(book("cancelled", "cid").boxes("evening", 2));
     scene.load(cancel("cancelled"));
     scene.load(book("expired", "dan").boxes("evening", 1).for_seconds(1));
@@ -233,6 +244,26 @@ fn what_no_inventory_can_be_is_not_loaded() {
         (shop, |snapshot| set_boxes(snapshot, "held", (0, 6)), "a box has too many bookings"),
         (shop, |snapshot| set_boxes(snapshot, "expired", (0, 0)), "too many units, or none"),
         (shop, |snapshot| set_boxes(snapshot, "expired", (0, 1_001)), "too many units, or none"),
+        (
+            shop,
+            |snapshot| set_redemption(snapshot, "held", &[None, Some(second(1))]),
+            "a redemption of other units",
+        ),
+        (
+            shop,
+            |snapshot| set_redemption(snapshot, "confirmed", &[Some(second(1))]),
+            "a redemption of other units",
+        ),
+        (
+            shop,
+            |snapshot| set_redemption(snapshot, "redeemed", &[None, Some(second(1))]),
+            "a redemption of other units",
+        ),
+        (
+            shop,
+            |snapshot| set_redemption(snapshot, "partly", &[Some(second(1)), None]),
+            "a redemption of other units",
+        ),
         (shop, |snapshot| shelf(snapshot)[1].id = "evening".into(), "two boxes of one id"),
         (shop, |snapshot| shelf(snapshot)[0].pool.held = u32::MAX, "a box is booked by nobody"),
         (shop, |snapshot| shelf(snapshot)[0].pool.capacity = 0, "the quantity of a box"),
@@ -342,6 +373,11 @@ fn calendar(snapshot: &mut Snapshot) -> Calendar<'_> {
 fn shelf(snapshot: &mut Snapshot) -> &mut Vec<PickupBox> {
     let Some(StockForm::Shop { boxes, .. }) = &mut snapshot.stock else { panic!("a shop") };
     boxes
+}
+
+fn set_redemption(snapshot: &mut Snapshot, label: &str, units: &[Option<Timestamp>]) {
+    let booking = booking(snapshot, label);
+    booking.details = Some(Arc::new(Details { redemption: Some(units.into()), ..Details::default() }));
 }
 
 fn set_boxes(snapshot: &mut Snapshot, label: &str, (new_number, new_quantity): (u32, u32)) {

@@ -7,7 +7,8 @@ use super::second;
 use crate::command::{Action, Command, Idempotency};
 use crate::commands::{
     AddBox, AddSlot, AreaWish, BestAvailable, BlockSeats, Book, Cancel, Confirm, CreateEvent, CreateSchedule,
-    CreateShop, Destination, Extend, Move, Places, Redeem, SeatWish, SectionSeats, UnblockSeats, Want,
+    CreateShop, Destination, Extend, Move, Places, Redeem, SeatWish, SectionSeats, UnblockSeats, UnitChoice,
+    Unredeem, Want,
 };
 use crate::event::{AreaPlan, SectionPlan, SubsectionPlan};
 use crate::event_info::EventInfo;
@@ -197,6 +198,7 @@ pub(crate) fn book(label: &str, customer: &str) -> Book {
         contact: None,
         want: Want::Event { seats: SeatWish::None, areas: Vec::new() },
         hold_ttl_seconds: None,
+        hold_at_most_default: false,
         confirm: false,
         metadata: None,
         redeem_code: code(label),
@@ -307,7 +309,46 @@ pub(crate) fn move_to(label: &str, to: Destination) -> Command {
 }
 
 pub(crate) fn redeem(label: &str) -> Command {
-    Action::Redeem(Redeem { booking: id(label), redeem_code: Some(code(label)) }).into()
+    redemption(label, None)
+}
+
+/// Redeems at a wrong date or time, too.
+pub(crate) fn redeem_anyway(label: &str) -> Command {
+    let (booking, redeem_code) = (id(label), Some(code(label)));
+    Action::Redeem(Redeem { booking, redeem_code, units: None, force: true }).into()
+}
+
+/// Redeems some units only.
+pub(crate) fn redeem_some(label: &str, units: UnitChoice) -> Command {
+    redemption(label, Some(Box::new(units)))
+}
+
+fn redemption(label: &str, units: Option<Box<UnitChoice>>) -> Command {
+    Action::Redeem(Redeem { booking: id(label), redeem_code: Some(code(label)), units, force: false }).into()
+}
+
+/// Undoes the redemption of all units.
+pub(crate) fn unredeem(label: &str) -> Command {
+    Action::Unredeem(Unredeem { booking: id(label), units: None, reason: "by mistake".into() }).into()
+}
+
+pub(crate) fn unredeem_some(label: &str, units: UnitChoice) -> Command {
+    let (booking, units) = (id(label), Some(Box::new(units)));
+    Action::Unredeem(Unredeem { booking, units, reason: "by mistake".into() }).into()
+}
+
+/// Seats of `A-1`.
+pub(crate) fn some_seats(names: &str) -> UnitChoice {
+    UnitChoice { seats: vec![seats("A-1", names)], ..UnitChoice::default() }
+}
+
+pub(crate) fn some_tickets(tickets: &str) -> UnitChoice {
+    UnitChoice { tickets: tickets.split(' ').map(Arc::from).collect(), ..UnitChoice::default() }
+}
+
+/// So many places or boxes.
+pub(crate) fn some_boxes(quantity: u32) -> UnitChoice {
+    UnitChoice { quantity: Some(quantity), ..UnitChoice::default() }
 }
 
 pub(crate) fn block(section: &str, names: &str) -> Command {

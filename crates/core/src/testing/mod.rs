@@ -22,7 +22,8 @@ use crate::time::Timestamp;
 
 pub(crate) use builders::{
     add_box, add_slot, bakery, block, book, cancel, code, confirm, date, extend, hall, id, keyed, move_to,
-    museum, one_section, redeem, seats, slot, unblock, window,
+    museum, one_section, redeem, redeem_anyway, redeem_some, seats, slot, some_boxes, some_seats,
+    some_tickets, unblock, unredeem, unredeem_some, window,
 };
 
 /// 2026-12-01T00:00:00Z, a Tuesday; 08:00 in Taipei. Times in tables are seconds after it.
@@ -173,6 +174,9 @@ impl Scene {
             Status::OnHold { expires_at } => {
                 format!("on hold {units} for {price} until {}", since(expires_at))
             }
+            Status::Confirmed { .. } if booking.is_partly_redeemed() => {
+                format!("confirmed {units} for {price}, {} redeemed", booking.redeemed_quantity())
+            }
             Status::Confirmed { .. } => format!("confirmed {units} for {price}"),
             Status::Redeemed { .. } => format!("redeemed {units} for {price}"),
             Status::Cancelled { .. } => format!("cancelled {units} for {price}"),
@@ -229,9 +233,16 @@ impl Scene {
             Refusal::SeatNotFound { section, row, seat } => format!("{section} {row}-{seat}"),
             Refusal::DuplicateSeat { seat } => self.seat_words([*seat].into_iter()),
             Refusal::AreaNotFound { area } => area.clone(),
+            Refusal::NotInBooking { unit } => unit.clone(),
             Refusal::TooManyUnits { most } => format!("most {most}"),
             Refusal::SalesNotOpen { opens_at: at } | Refusal::SalesClosed { closed_at: at } => {
                 format!("{}", (at.0 - START.0) / 1_000)
+            }
+            Refusal::WrongTime { opens_at, closes_at } => {
+                let seconds = |at: &Option<Timestamp>| {
+                    at.map_or_else(|| "-".to_owned(), |at| ((at.0 - START.0) / 1_000).to_string())
+                };
+                format!("{} to {}", seconds(opens_at), seconds(closes_at))
             }
             Refusal::AlreadyRedeemed { redeemed_at } => format!("{}", (redeemed_at.0 - START.0) / 1_000),
             Refusal::TicketNotFound { ticket }
@@ -285,6 +296,7 @@ impl Scene {
             | Refusal::NotCancellable
             | Refusal::NotMovable
             | Refusal::NotRedeemable
+            | Refusal::NotRedeemed
             | Refusal::WrongCode
             | Refusal::WrongDate
             | Refusal::BookingIdTaken

@@ -9,7 +9,7 @@ use boxoffice_core::commands::{
     AddBox, AddSlot, AreaWish, BestAvailable, BlockSeats, Book, Cancel, Confirm, CreateEvent, CreateSchedule,
     CreateShop, DeleteSlot, Destination, Extend, ForgetContact, ImportTickets, Move, PatchBox, PatchEvent,
     PatchSchedule, PatchShop, PatchSlot, PatternPatch, Places, Redeem, SeatWish, SectionSeats, UnblockSeats,
-    Want,
+    UnitChoice, Unredeem, Want,
 };
 use boxoffice_core::event::{AreaPlan, EventPlan, SeatName, SectionPlan, SubsectionPlan};
 use boxoffice_core::event_info::{EventInfo, EventInfoPatch};
@@ -47,6 +47,7 @@ fn sales() -> SalesWindow {
 fn rules_patch() -> RulesPatch {
     RulesPatch {
         hold_ttl_seconds: Some(900),
+        min_hold_seconds: Some(20),
         max_hold_seconds: None,
         max_units_per_booking: Some(10),
         max_units_per_customer: Some(None),
@@ -109,6 +110,10 @@ fn section_seats() -> SectionSeats {
     SectionSeats { section: "A-7".to_owned(), seats: vec![SeatName { row: 3, number: 4 }] }
 }
 
+fn unit_choice() -> UnitChoice {
+    UnitChoice { seats: vec![section_seats()], tickets: vec!["T1".into()], quantity: Some(2) }
+}
+
 fn best() -> BestAvailable {
     BestAvailable { quantity: 4, section: Some("A".to_owned()), adjacent_required: true }
 }
@@ -128,6 +133,7 @@ fn book(want: Want) -> Action {
         contact: Some([1, 2].into()),
         want,
         hold_ttl_seconds: Some(60),
+        hold_at_most_default: true,
         confirm: true,
         metadata: Some([3, 4, 5].as_slice().into()),
         redeem_code: RedeemCode::from_random(123_456_789),
@@ -280,7 +286,29 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
         ),
         (
             "redeem",
-            Action::Redeem(Redeem { booking: BOOKING, redeem_code: Some(RedeemCode::from_random(5)) }),
+            Action::Redeem(Redeem {
+                booking: BOOKING,
+                redeem_code: Some(RedeemCode::from_random(5)),
+                units: None,
+                force: true,
+            }),
+        ),
+        (
+            "redeem_some",
+            Action::Redeem(Redeem {
+                booking: BOOKING,
+                redeem_code: None,
+                units: Some(Box::new(unit_choice())),
+                force: false,
+            }),
+        ),
+        (
+            "unredeem",
+            Action::Unredeem(Unredeem {
+                booking: BOOKING,
+                units: Some(Box::new(unit_choice())),
+                reason: "by mistake".into(),
+            }),
         ),
         ("expire", Action::Expire),
         ("forget_contact", Action::ForgetContact(ForgetContact { customer: "ann".into() })),
@@ -305,6 +333,7 @@ fn terms() -> Terms {
         sales: sales(),
         rules: Rules {
             hold_ttl_seconds: 900,
+            min_hold_seconds: 20,
             max_hold_seconds: 3_600,
             max_units_per_booking: 10,
             max_units_per_customer: Some(20),
@@ -341,6 +370,14 @@ fn booking(status: Status, units: Units) -> Arc<Booking> {
         details: Details::of(Some("pay-1".into()), Some([7].as_slice().into())),
         version: 1,
     })
+}
+
+fn partly_redeemed() -> Arc<Booking> {
+    let units = Units::Box { number: 1, quantity: 2, price: Money(250) };
+    let mut booking = Booking::clone(&booking(Status::Confirmed { confirmed_at: moment(12) }, units));
+    let redemption = Some([None, Some(moment(13))].into());
+    booking.details = Some(Arc::new(Details { redemption, ..Details::default() }));
+    Arc::new(booking)
 }
 
 fn pool() -> Pool {
@@ -422,7 +459,7 @@ pub(crate) fn changes() -> Vec<Change> {
         Change::Extended { booking: BOOKING, expires_at: moment(13) },
         Change::Cancelled { booking: BOOKING, reason: Some("ill".into()) },
         Change::Moved { booking: BOOKING, from: Box::new(event_units()), units: Box::new(places) },
-        Change::Redeemed { booking: BOOKING },
+        Change::Redeemed { booking: BOOKING, forced: true },
         Change::Expired { booking: BOOKING },
         Change::ContactForgotten { customer: "ann".into() },
         remembered(Reply::Booking(BOOKING)),
@@ -445,10 +482,24 @@ pub(crate) fn changes() -> Vec<Change> {
         remembered(Reply::Refused(Box::new(Refusal::SlotHasBookings))),
         Change::KeysForgotten { through: moment(14) },
         Change::EventInfoPatched(Box::new(info())),
+        Change::Booked(partly_redeemed()),
+        Change::PartRedeemed {
+            booking: BOOKING,
+            part: Box::new(event_units()),
+            redeemed_quantity: 6,
+            forced: true,
+        },
+        Change::Unredeemed {
+            booking: BOOKING,
+            part: Some(Box::new(event_units())),
+            redeemed_quantity: 3,
+            redeem_code: RedeemCode::from_random(9),
+            reason: "by mistake".into(),
+        },
     ]
 }
 
-pub(crate) const CHANGE_NAMES: [&str; 29] = [
+pub(crate) const CHANGE_NAMES: [&str; 31] = [
     "act",
     "event_created",
     "schedule_created",
@@ -478,6 +529,8 @@ pub(crate) const CHANGE_NAMES: [&str; 29] = [
     "remembered",
     "keys_forgotten",
     "event_info_patched",
+    "part_redeemed",
+    "unredeemed",
 ];
 
 /// The name of a change in the golden file. A new variant does not compile until it is named here.
@@ -512,6 +565,8 @@ pub(crate) fn name_of(change: &Change) -> &'static str {
         Change::Remembered { .. } => 26,
         Change::KeysForgotten { .. } => 27,
         Change::EventInfoPatched(_) => 28,
+        Change::PartRedeemed { .. } => 29,
+        Change::Unredeemed { .. } => 30,
     };
     CHANGE_NAMES[index]
 }

@@ -161,6 +161,9 @@ pub(crate) fn flawed_creation(kind: u8, flaw: u8) -> Action {
 fn rules(setup: &RuleSetup) -> RulesPatch {
     RulesPatch {
         hold_ttl_seconds: Some([300, 60, 900, 20, 5][usize::from(setup.hold_ttl)]),
+        min_hold_seconds: (setup.min_hold < 6)
+            .then_some(setup.min_hold.into())
+            .filter(|&seconds| seconds > 0),
         max_hold_seconds: [None, Some(120), None, Some(300), Some(30)][usize::from(setup.hold_ttl)],
         max_units_per_booking: setup.big_bookings.then_some(100),
         max_units_per_customer: setup.units_per_customer.map(|units| Some(units.into())),

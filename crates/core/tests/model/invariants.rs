@@ -146,9 +146,13 @@ fn check_schedule(inventory: &Inventory, schedule: &Schedule) -> Result<(), Stri
         };
         add_to_pool(pool, state, *quantity);
         ensure!(tickets.is_empty() || tickets.len() == *quantity as usize, "a ticket without a place");
-        let redeemed = matches!(booking.status, Status::Redeemed { .. });
-        let ticket_use = if redeemed { TicketUse::Used(booking.id) } else { TicketUse::Reserved(booking.id) };
-        for ticket in tickets {
+        let redeemed = booking.units_redeemed_at();
+        ensure!(redeemed.len() == *quantity as usize, "{redeemed:?} of {quantity} places");
+        for (ticket, redeemed_at) in tickets.iter().zip(redeemed) {
+            let ticket_use = match redeemed_at {
+                Some(_) => TicketUse::Used(booking.id),
+                None => TicketUse::Reserved(booking.id),
+            };
             ensure!(
                 uses.insert(Arc::clone(ticket), ticket_use).is_none(),
                 "ticket {ticket} is in two bookings"

@@ -23,6 +23,7 @@ pub(crate) struct Setup {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RuleSetup {
     pub(crate) hold_ttl: u8,
+    pub(crate) min_hold: u8,
     pub(crate) orphans: u8,
     pub(crate) prefer_center: bool,
     pub(crate) late_payment: u8,
@@ -125,6 +126,13 @@ pub(crate) enum Op {
     Redeem {
         target: Target,
         code: CodeOp,
+        units: Option<ChoiceOp>,
+        force: bool,
+    },
+    Unredeem {
+        target: Target,
+        units: Option<ChoiceOp>,
+        reason: u8,
     },
     Expire,
     ForgetContact(u8),
@@ -179,6 +187,8 @@ pub(crate) enum Target {
     OnHold(u8),
     Confirmed(u8),
     Active(u8),
+    /// As a whole or in part.
+    Redeemed(u8),
     Expired(u8),
     Any(u8),
     Unknown,
@@ -191,6 +201,7 @@ pub(crate) struct BookOp {
     pub(crate) customer: u8,
     pub(crate) contact: Option<u8>,
     pub(crate) ttl: u8,
+    pub(crate) at_most_default: bool,
     pub(crate) confirm: bool,
     pub(crate) metadata: bool,
     pub(crate) code: u8,
@@ -249,6 +260,15 @@ pub(crate) enum MoveOp {
     Best { best: BestOp, right_number: bool },
 }
 
+/// Some units of a booking: of those that have names, by a bit each.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ChoiceOp {
+    pub(crate) named: u8,
+    /// Names something that the booking does not have, too.
+    pub(crate) stranger: bool,
+    pub(crate) quantity: Option<u8>,
+}
+
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum CodeOp {
     Right,
@@ -262,6 +282,7 @@ pub(crate) enum TermsOp {
     Open(bool),
     Sales { opens: Option<u8>, closes: Option<u8> },
     HoldTtl(u8),
+    MinHold(u8),
     MaxHold(u8),
     MaxUnits(u8),
     UnitsPerCustomer(Option<u8>),
@@ -323,9 +344,16 @@ fn scenario(stock: BoxedStrategy<StockSetup>, op: BoxedStrategy<Op>) -> BoxedStr
 fn rules() -> impl Strategy<Value = RuleSetup> {
     let limits = (weighted(0.25, 4..20u8), weighted(0.25, 1..4u8));
     let switches = (any::<bool>(), any::<bool>(), prop::bool::weighted(0.04), prop::bool::weighted(0.2));
-    (0..5u8, 0..3u8, 0..3u8, limits, switches).prop_map(
-        |(hold_ttl, orphans, late_payment, (units_per_customer, active_per_customer), switches)| RuleSetup {
+    ((0..5u8, 0..12u8), 0..3u8, 0..3u8, limits, switches).prop_map(
+        |(
+            (hold_ttl, min_hold),
+            orphans,
+            late_payment,
+            (units_per_customer, active_per_customer),
+            switches,
+        )| RuleSetup {
             hold_ttl,
+            min_hold,
             orphans,
             prefer_center: switches.0,
             late_payment,
@@ -472,7 +500,10 @@ fn with_bookings(want: BoxedStrategy<WantOp>) -> BoxedStrategy<Op> {
             .prop_map(|(target, reference, late)| Op::Confirm { target, reference, late }),
         4 => (on_hold(), 0..12u8).prop_map(|(target, seconds)| Op::Extend { target, seconds }),
         6 => (target(Target::Active), 0..30u8).prop_map(|(target, reason)| Op::Cancel { target, reason }),
-        4 => (target(Target::Confirmed), code).prop_map(|(target, code)| Op::Redeem { target, code }),
+        6 => (target(Target::Confirmed), code, weighted(0.5, choice()), prop::bool::weighted(0.2))
+            .prop_map(|(target, code, units, force)| Op::Redeem { target, code, units, force }),
+        3 => (target(Target::Redeemed), weighted(0.6, choice()), 0..12u8)
+            .prop_map(|(target, units, reason)| Op::Unredeem { target, units, reason }),
         1 => Just(Op::Expire),
         1 => (0..5u8).prop_map(Op::ForgetContact),
         1 => Just(Op::ForgetKeys),
@@ -482,20 +513,18 @@ fn with_bookings(want: BoxedStrategy<WantOp>) -> BoxedStrategy<Op> {
     .boxed()
 }
 
+fn choice() -> impl Strategy<Value = ChoiceOp> {
+    let named = prop_oneof![4 => 0..4u8, 1 => Just(0u8), 1 => 0..16u8];
+    (named, prop::bool::weighted(0.1), weighted(0.5, 0..4u8))
+        .prop_map(|(named, stranger, quantity)| ChoiceOp { named, stranger, quantity })
+}
+
 fn book(want: BoxedStrategy<WantOp>) -> impl Strategy<Value = BookOp> {
     let rare = (weighted(0.02, 0..10u8), weighted(0.02, 0..6u8), weighted(0.1, 0..3u8));
-    let extras = (prop::bool::weighted(0.2), prop::bool::weighted(0.2));
+    let extras = (prop::bool::weighted(0.2), prop::bool::weighted(0.2), prop::bool::weighted(0.2));
     (rare, 0..6u8, extras, 0..12u8, 0..6u8, want).prop_map(
-        |((taken_id, flaw, contact), customer, (confirm, metadata), ttl, code, want)| BookOp {
-            taken_id,
-            customer,
-            contact,
-            ttl,
-            confirm,
-            metadata,
-            code,
-            flaw,
-            want,
+        |((taken_id, flaw, contact), customer, (confirm, metadata, at_most_default), ttl, code, want)| {
+            BookOp { taken_id, customer, contact, ttl, at_most_default, confirm, metadata, code, flaw, want }
         },
     )
 }
@@ -599,6 +628,7 @@ fn terms() -> impl Strategy<Value = TermsOp> {
         4 => (weighted(0.15, 0..20u8), weighted(0.1, 0..40u8))
             .prop_map(|(opens, closes)| TermsOp::Sales { opens, closes }),
         2 => (0..7u8).prop_map(TermsOp::HoldTtl),
+        2 => (0..7u8).prop_map(TermsOp::MinHold),
         2 => (0..7u8).prop_map(TermsOp::MaxHold),
         1 => (0..14u8).prop_map(TermsOp::MaxUnits),
         2 => weighted(0.4, 0..16u8).prop_map(TermsOp::UnitsPerCustomer),

@@ -7,7 +7,7 @@ use boxoffice_core::command::{Action, Command, Idempotency};
 use boxoffice_core::commands::{
     AddBox, AddSlot, AreaWish, BestAvailable, BlockSeats, Book, Cancel, Confirm, DeleteSlot, Destination,
     Extend, ForgetContact, ImportTickets, Move, PatchBox, PatchEvent, PatchSchedule, PatchShop, PatchSlot,
-    PatternPatch, Places, Redeem, SeatWish, SectionSeats, UnblockSeats, Want,
+    PatternPatch, Places, Redeem, SeatWish, SectionSeats, UnblockSeats, UnitChoice, Unredeem, Want,
 };
 use boxoffice_core::event::SeatName;
 use boxoffice_core::event_info::EventInfoPatch;
@@ -25,7 +25,8 @@ use crate::creation::{
 };
 use crate::naive::{Hall, Model, Stock};
 use crate::ops::{
-    BestOp, BookOp, BoxChange, BoxOp, CodeOp, Key, MoveOp, Op, PatternOp, Pause, Run, Target, TermsOp, WantOp,
+    BestOp, BookOp, BoxChange, BoxOp, ChoiceOp, CodeOp, Key, MoveOp, Op, PatternOp, Pause, Run, Target,
+    TermsOp, WantOp,
 };
 
 const QUARTER_MS: i64 = 15 * 60_000;
@@ -157,7 +158,7 @@ impl Translator {
                     free_only: *free_only,
                 }))
             }
-            Op::Redeem { target, code } => {
+            Op::Redeem { target, code, units, force } => {
                 let booking = find(*target, model);
                 let right = model.bookings.get(&booking).map(|booking| booking.redeem_code);
                 let redeem_code = match code {
@@ -165,7 +166,14 @@ impl Translator {
                     CodeOp::Wrong(number) => Some(RedeemCode::from_random((*number).into())),
                     CodeOp::Unreadable => None,
                 };
-                Action::Redeem(Redeem { booking, redeem_code })
+                let units = units.map(|units| Box::new(choice(units, booking, model)));
+                Action::Redeem(Redeem { booking, redeem_code, units, force: *force })
+            }
+            Op::Unredeem { target, units, reason } => {
+                let booking = find(*target, model);
+                let units = units.map(|units| Box::new(choice(units, booking, model)));
+                let reason = if *reason == 0 { "".into() } else { "by mistake".into() };
+                Action::Unredeem(Unredeem { booking, units, reason })
             }
             Op::ForgetContact(customer) => {
                 Action::ForgetContact(ForgetContact { customer: name_of(*customer) })
@@ -243,6 +251,7 @@ impl Translator {
                 11 if op.metadata => Some(most_seconds + 1),
                 _ => None,
             },
+            hold_at_most_default: op.at_most_default,
             confirm: op.confirm,
             metadata: op.metadata.then(|| b"{}"[..].into()),
             redeem_code: match op.code {
@@ -293,12 +302,38 @@ fn find(target: Target, model: &Model) -> BookingId {
         Target::Expired(nth) => {
             recent(model, nth, |booking| matches!(booking.status, Status::Expired { .. }))
         }
+        Target::Redeemed(nth) => recent(model, nth, |booking| {
+            let part = booking.details.as_ref().is_some_and(|details| details.redemption.is_some());
+            part || matches!(booking.status, Status::Redeemed { .. })
+        }),
         Target::Any(nth) => recent(model, nth, |_| true),
         Target::Unknown => None,
     };
     found
         .or_else(|| recent(model, 0, |_| !matches!(target, Target::Unknown)))
         .unwrap_or(BookingId::from_bytes([0xEE; 16]))
+}
+
+fn choice(op: ChoiceOp, booking: BookingId, model: &Model) -> UnitChoice {
+    let mut choice = UnitChoice { quantity: op.quantity.map(u32::from), ..UnitChoice::default() };
+    let is_named = |place: usize| place < 8 && (op.named >> place) & 1 == 1;
+    match model.bookings.get(&booking).map(|booking| &booking.units) {
+        Some(Units::Event { seats, .. }) => {
+            let named = (0..seats.len()).filter(|&place| is_named(place));
+            let mut seats: Vec<Seat> = named.map(|place| seats[place].seat).collect();
+            if op.stranger && hall(model).is_some_and(|hall| !hall.subsections.is_empty()) {
+                seats.push(Seat { subsection: 0, row: 1, number: 1 });
+            }
+            choice.seats = hall(model).map(|hall| groups_of(&seats, hall)).unwrap_or_default();
+        }
+        Some(Units::Slot { tickets, .. }) => {
+            let named = (0..tickets.len()).filter(|&place| is_named(place));
+            choice.tickets = named.map(|place| Arc::clone(&tickets[place])).collect();
+            choice.tickets.extend(op.stranger.then(|| ticket_of(0)));
+        }
+        Some(Units::Box { .. }) | None => choice.tickets.extend(op.stranger.then(|| ticket_of(0))),
+    }
+    choice
 }
 
 fn hall(model: &Model) -> Option<&Hall> {
@@ -472,6 +507,9 @@ fn terms(change: TermsOp, now: Timestamp) -> TermsPatch {
             };
         }
         TermsOp::HoldTtl(choice) => rules.hold_ttl_seconds = seconds(choice),
+        TermsOp::MinHold(choice) => {
+            rules.min_hold_seconds = Some([1, 5, 2, 30, 300, 0, 86_401][usize::from(choice)]);
+        }
         TermsOp::MaxHold(choice) => rules.max_hold_seconds = seconds(choice),
         TermsOp::MaxUnits(units) => rules.max_units_per_booking = Some(units.into()),
         TermsOp::UnitsPerCustomer(units) => rules.max_units_per_customer = Some(units.map(u32::from)),

@@ -45,6 +45,8 @@ pub(crate) enum Topic {
     Moved,
     #[serde(rename = "booking.redeemed")]
     Redeemed,
+    #[serde(rename = "booking.unredeemed")]
+    Unredeemed,
     #[serde(rename = "inventory.sold_out")]
     SoldOut,
 }

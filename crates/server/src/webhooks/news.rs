@@ -382,7 +382,8 @@ fn topic_of(change: &Change) -> Option<Topic> {
         Change::Confirmed { .. } | Change::Revived { .. } => Some(Topic::Confirmed),
         Change::Cancelled { .. } => Some(Topic::Cancelled),
         Change::Moved { .. } => Some(Topic::Moved),
-        Change::Redeemed { .. } => Some(Topic::Redeemed),
+        Change::Redeemed { .. } | Change::PartRedeemed { .. } => Some(Topic::Redeemed),
+        Change::Unredeemed { .. } => Some(Topic::Unredeemed),
         Change::Expired { .. } => Some(Topic::Expired),
         Change::Extended { .. }
         | Change::Act { .. }
@@ -435,6 +436,14 @@ fn after(other: &Booking, change: &Change, at: Timestamp, version: u32) -> Booki
     if let Change::Redeemed { .. } = change {
         let confirmed_at = confirmed_at.unwrap_or(at);
         booking.status = Status::Redeemed { confirmed_at, redeemed_at: at };
+        booking.details = other.redeemed(at).details;
+    }
+    if let Change::PartRedeemed { part, .. } = change {
+        booking.status = Status::Confirmed { confirmed_at: confirmed_at.unwrap_or(at) };
+        booking.details = other.part_redeemed(part, at).details;
+    }
+    if let Change::Unredeemed { part, redeem_code, .. } = change {
+        booking = Booking { version, ..other.unredeemed(part.as_deref(), *redeem_code) };
     }
     if let Change::Expired { .. } = change {
         booking.status = Status::Expired { expires_at: expires_at.unwrap_or(at) };
@@ -479,7 +488,7 @@ mod tests {
     #[test]
     fn a_booking_is_told_as_each_change_left_it() {
         let confirmed = Change::Confirmed { booking: ID, payment_reference: Some("pay-1".into()) };
-        let redeemed = Change::Redeemed { booking: ID };
+        let redeemed = Change::Redeemed { booking: ID, forced: false };
         let cancelled = Change::Cancelled { booking: ID, reason: None };
         let expired = Change::Expired { booking: ID };
         let extended = Change::Extended { booking: ID, expires_at: Timestamp(990) };

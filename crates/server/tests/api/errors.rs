@@ -99,6 +99,24 @@ const CODES: &[(u16, &str, Provoke)] = &[
         let sold = museum.booked(&with(places(&slot_at_ten(2), 1), &json!({ "confirm": true })));
         museum.act(&sold, "redeem", &json!({ "redeem_code": sold["redeem_code"] }))
     }),
+    (409, "NOT_REDEEMED", || {
+        let hall = Venue::hall(1, 1);
+        let sold = hall.booked(&with(best(1), &json!({ "confirm": true })));
+        hall.act(&sold, "unredeem", &json!({ "reason": "by mistake" }))
+    }),
+    (409, "NOT_IN_BOOKING", || {
+        let hall = Venue::hall(1, 2);
+        let sold = hall.booked(&with(best(1), &json!({ "confirm": true })));
+        let other = json!([{ "section": "A-1", "seat": "1-2" }]);
+        hall.act(&sold, "redeem", &json!({ "redeem_code": sold["redeem_code"], "seats": other }))
+    }),
+    (409, "WRONG_TIME", || {
+        let shop = Venue::bakery(&json!({}));
+        let pickup = json!({ "starts_at": seconds_from_now(600), "ends_at": seconds_from_now(900) });
+        shop.add_box(&json!({ "pickup": pickup }));
+        let sold = shop.booked(&with(boxes(1), &json!({ "confirm": true })));
+        shop.act(&sold, "redeem", &json!({ "redeem_code": sold["redeem_code"] }))
+    }),
     (409, "BOOKING_ID_TAKEN", || {
         let hall = Venue::hall(1, 2);
         let first = hall.booked(&best(1));

@@ -111,6 +111,12 @@ fn every_route_is_open_to_its_roles_and_to_no_others() {
             json!({}),
             [true, true, false, false],
         ),
+        (
+            "POST",
+            "/v1/bookings/0199aaaa-bbbb-7ccc-8ddd-eeeeffff9999/unredeem",
+            json!({ "reason": "by mistake" }),
+            [true, true, false, false],
+        ),
         ("GET", "/metrics", json!({}), [true, true, false, false]),
     ];
     for (method, path, body, allowed) in rows {
@@ -243,4 +249,42 @@ fn the_first_key_may_be_anybodys_and_the_door_says_how_to_knock() {
     let closed = server.get("/v1/events");
     closed.expect_problem(401, "UNAUTHENTICATED");
     assert_eq!(closed.header("www-authenticate"), Some("Bearer"));
+}
+
+#[test]
+fn a_public_key_holds_no_longer_than_the_inventory_does() {
+    let guarded = Guarded::new();
+    let longer = json!({ "hold_ttl_seconds": 901 });
+    for role in ["admin", "operator", "seller"] {
+        guarded.book(role, &longer).expect(201);
+    }
+    assert_eq!(guarded.book("public", &longer).pointer(), "/hold_ttl_seconds");
+    guarded.book("public", &json!({ "hold_ttl_seconds": 900 })).expect(201);
+    // The same by the framework, and in a batch.
+    let want = with(json!({ "customer": "ann", "event": "gala", "hold_ttl_seconds": 901 }), &best(1));
+    let call = guarded.server.call("POST", "/v1/bookings").header("TE", "trailers");
+    let call = call.header("Authorization", &format!("Bearer {}", guarded.key("public")));
+    assert_eq!(call.json(&want).send().pointer(), "/hold_ttl_seconds");
+    let commands = json!({ "commands": [with(json!({ "op": "book" }), &want)] });
+    let answer = guarded.send("public", "POST", "/v1/batch", &commands).expect(200);
+    assert_eq!(answer["results"][0]["body"]["errors"][0]["pointer"], "/hold_ttl_seconds");
+    // The rule is that of the moment of the booking.
+    let rules = json!({ "rules": { "hold_ttl_seconds": 60 } });
+    guarded.send("admin", "PATCH", "/v1/events/gala", &rules).expect(200);
+    assert_eq!(guarded.book("public", &json!({ "hold_ttl_seconds": 61 })).pointer(), "/hold_ttl_seconds");
+}
+
+#[test]
+fn only_operators_and_admins_force_a_redemption() {
+    let guarded = Guarded::new();
+    for (role, status) in [("admin", 200), ("operator", 200), ("seller", 403)] {
+        let sold = guarded.book(role, &json!({ "confirm": true })).expect(201);
+        let redemption = json!({ "redeem_code": sold["redeem_code"], "force": true });
+        let url = format!("{}/redeem", booking_url(&sold));
+        assert_eq!(guarded.send(role, "POST", &url, &redemption).status, status, "{role}");
+        let batch = json!({ "commands": [with(json!({ "op": "redeem", "id": sold["id"] }), &redemption)] });
+        let answer = guarded.send(role, "POST", "/v1/batch", &batch).expect(200);
+        let code = &answer["results"][0]["body"]["code"];
+        assert_eq!(code, if status == 200 { "ALREADY_REDEEMED" } else { "FORBIDDEN" }, "{role}");
+    }
 }

@@ -6,13 +6,14 @@ use crate::receiver::{Received, Receiver};
 use crate::server::{Server, text, wait_for};
 
 const INSECURE: &[&str] = &["--webhooks-allow-insecure"];
-const ALL: [&str; 7] = [
+const ALL: [&str; 8] = [
     "booking.held",
     "booking.confirmed",
     "booking.cancelled",
     "booking.expired",
     "booking.moved",
     "booking.redeemed",
+    "booking.unredeemed",
     "inventory.sold_out",
 ];
 
@@ -91,6 +92,39 @@ fn a_receiver_is_told_of_every_step_in_order_and_signed() {
         let all = list["items"].as_array().unwrap();
         (all.len() == 8 && all.iter().all(|delivery| delivery["status"] == "delivered")).then_some(())
     });
+}
+
+#[test]
+fn a_receiver_is_told_of_redemptions_in_part_and_of_undone_ones() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), INSECURE);
+    let receiver = Receiver::start(&[]);
+    add_event(&server, "gala", 3);
+    add_webhook(&server, &receiver.url, &["booking.redeemed", "booking.unredeemed"]);
+    let wanted = json!({ "customer": "ann", "event": "gala", "confirm": true,
+        "seats": [{ "section": "A-1", "ids": ["1-1", "1-2"] }] });
+    let sold = server.post(None, "/v1/bookings", &wanted).expect(201);
+    let (code, first) = (&sold["redeem_code"], json!([{ "section": "A-1", "seat": "1-1" }]));
+    act(&server, &sold, "redeem", &json!({ "redeem_code": code, "seats": first }));
+    act(&server, &sold, "redeem", &json!({ "redeem_code": code }));
+    act(&server, &sold, "unredeem", &json!({ "seats": first, "reason": "by mistake" }));
+    let told = receiver.wait_for(3);
+    let rows = [
+        ("booking.redeemed", "confirmed", [true, false], 1),
+        ("booking.redeemed", "redeemed", [true, true], 2),
+        ("booking.unredeemed", "confirmed", [false, true], 1),
+    ];
+    for (message, (topic, status, redeemed, quantity)) in told.iter().zip(rows) {
+        let data = &message.json()["data"];
+        assert_eq!((message.topic().as_str(), &data["status"]), (topic, &json!(status)));
+        let seats = data["seats"].as_array().unwrap().iter();
+        assert_eq!(
+            seats.map(|seat| seat["redeemed_at"].is_string()).collect::<Vec<_>>(),
+            redeemed,
+            "{topic}"
+        );
+        assert_eq!(data["redeemed_quantity"], quantity);
+    }
 }
 
 #[test]

@@ -48,6 +48,14 @@ test("the door admits the right code once, and says of every other what is wrong
 
   await page.goto(`${house.url}/desk?schedule=other&tab=door`);
   assert.equal(await redeem(page, elsewhere.redeem_code), "date");
+  const status = async () => (await house.ask("GET", `/v1/bookings/${elsewhere.id}`)).status;
+  await press(page, "[data-force]");
+  await page.waitForSelector('[data-result="admitted"]');
+  assert.deepEqual([await status(), await read(page, "[data-admitted]")], ["redeemed", "1 let in here"]);
+  await press(page, "[data-undo]");
+  await page.waitForSelector('[data-result="undone"]');
+  assert.deepEqual([await status(), await read(page, "[data-admitted]")], ["confirmed", "0 let in here"]);
+  assert.equal(await page.evaluate(() => document.activeElement?.id), "code", "ready for the next");
   await leave(page);
 });
 

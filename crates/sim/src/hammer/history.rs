@@ -185,6 +185,7 @@ fn booking_of(command: &Command) -> Option<BookingId> {
         Action::Extend(_)
         | Action::Move(_)
         | Action::Redeem(_)
+        | Action::Unredeem(_)
         | Action::CreateEvent(_)
         | Action::CreateSchedule(_)
         | Action::CreateShop(_)

@@ -43,7 +43,7 @@ pub(super) fn check_again(
     check_left(boxed, quantity)
 }
 
-fn check_pickup(boxed: &PickupBox, now: Timestamp) -> Result<(), Refusal> {
+pub(super) fn check_pickup(boxed: &PickupBox, now: Timestamp) -> Result<(), Refusal> {
     if boxed.has_ended(now) { Err(Refusal::PickupWindowClosed) } else { Ok(()) }
 }
 

@@ -42,6 +42,8 @@ pub struct Book {
     pub want: Want,
     /// How long the hold lasts, if not as long as the rules say.
     pub hold_ttl_seconds: Option<u32>,
+    /// The hold may last at most as long as the rules say by default: for callers who share a key with everyone.
+    pub hold_at_most_default: bool,
     /// Sold at once, without a hold.
     pub confirm: bool,
     /// The caller's own data.
@@ -85,6 +87,7 @@ impl Book {
             contact: None,
             want,
             hold_ttl_seconds: None,
+            hold_at_most_default: false,
             confirm: false,
             metadata: None,
             redeem_code,
@@ -99,11 +102,7 @@ impl Book {
     ) -> Result<Decision, Refusal> {
         self.check_form()?;
         let terms = self.terms(inventory)?;
-        let seconds = self.hold_ttl_seconds.unwrap_or(terms.rules.hold_ttl_seconds);
-        if seconds > terms.rules.max_hold_seconds {
-            let message = format!("must be at most {} here", terms.rules.max_hold_seconds);
-            return Err(Refusal::invalid("/hold_ttl_seconds", message));
-        }
+        let seconds = self.hold_seconds(&terms.rules)?;
         check_room(inventory.bookings().len(), BOOKINGS_PER_INVENTORY_MAX)?;
         if inventory.booking(self.id).is_some() {
             return Err(Refusal::BookingIdTaken);
@@ -157,6 +156,17 @@ impl Book {
         }
     }
 
+    fn hold_seconds(&self, rules: &Rules) -> Result<u32, Refusal> {
+        let Some(seconds) = self.hold_ttl_seconds else { return Ok(rules.hold_ttl_seconds) };
+        let most = if self.hold_at_most_default { rules.hold_ttl_seconds } else { rules.max_hold_seconds };
+        let least = rules.min_hold_seconds;
+        if (least..=most).contains(&seconds) {
+            return Ok(seconds);
+        }
+        let message = format!("must be between {least} and {most} here, got {seconds}");
+        Err(Refusal::invalid("/hold_ttl_seconds", message))
+    }
+
     fn terms<'a>(&self, inventory: &'a Inventory) -> Result<&'a Terms, Refusal> {
         Ok(match &self.want {
             Want::Event { .. } => &inventory.event()?.terms,
@@ -198,6 +208,18 @@ pub(crate) fn check_customer(
         return Err(Refusal::CustomerLimitReached { booking: own() });
     }
     Ok(())
+}
+
+/// Refuses to sell a hold on boxes that can no longer be collected.
+pub(crate) fn check_collectable(
+    inventory: &Inventory,
+    now: Timestamp,
+    booking: &Booking,
+) -> Result<(), Refusal> {
+    match booking.units {
+        Units::Event { .. } | Units::Slot { .. } => Ok(()),
+        Units::Box { number, .. } => boxes::check_pickup(inventory.shop()?.boxed(number), now),
+    }
 }
 
 /// Refuses units that a booking claimed once and that cannot be claimed again now.

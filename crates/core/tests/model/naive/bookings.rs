@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use boxoffice_core::booking::{AreaClaim, Booking, Details, SeatClaim, Status, Units};
 use boxoffice_core::commands::{
-    AreaWish, BestAvailable, Book, Cancel, Confirm, Destination, Extend, Move, Redeem, SeatWish, Want,
+    AreaWish, BestAvailable, Book, Cancel, Confirm, Destination, Extend, Move, Redeem, SeatWish, UnitChoice,
+    Unredeem, Want,
 };
 use boxoffice_core::ids::{Actor, BookingId, RedeemCode};
 use boxoffice_core::money::Money;
@@ -23,6 +24,46 @@ fn is_active(booking: &Booking) -> bool {
 
 fn has_units(booking: &Booking) -> bool {
     is_active(booking) || matches!(booking.status, Status::Redeemed { .. })
+}
+
+fn has_redeemed_units(booking: &Booking) -> bool {
+    unit_times(booking).iter().any(Option::is_some)
+}
+
+/// When each unit was redeemed.
+pub(super) fn unit_times(booking: &Booking) -> Vec<Option<Timestamp>> {
+    match (&booking.details, booking.status) {
+        (Some(details), _) if details.redemption.is_some() => {
+            details.redemption.clone().unwrap_or_default().into()
+        }
+        (_, Status::Redeemed { redeemed_at, .. }) => {
+            vec![Some(redeemed_at); count_of(&booking.units) as usize]
+        }
+        _ => vec![None; count_of(&booking.units) as usize],
+    }
+}
+
+/// A unit of a booking, as somebody at the door would call it.
+#[derive(Debug, Clone, PartialEq)]
+enum Unit {
+    Seat(Seat),
+    Ticket(Arc<str>),
+    Nameless,
+}
+
+/// In the order in which their times stand.
+fn units_of(units: &Units) -> Vec<Unit> {
+    let nameless = |count: u32| (0..count).map(|_| Unit::Nameless);
+    match units {
+        Units::Event { seats, areas } => {
+            let standing = areas.iter().flat_map(|claim| nameless(claim.quantity));
+            seats.iter().map(|claim| Unit::Seat(claim.seat)).chain(standing).collect()
+        }
+        Units::Slot { tickets, .. } if !tickets.is_empty() => {
+            tickets.iter().map(|ticket| Unit::Ticket(Arc::clone(ticket))).collect()
+        }
+        Units::Slot { quantity, .. } | Units::Box { quantity, .. } => nameless(*quantity).collect(),
+    }
 }
 
 fn count_of(units: &Units) -> u32 {
@@ -76,7 +117,8 @@ impl Model {
         }
         let rules = self.rules();
         let seconds = book.hold_ttl_seconds.unwrap_or(rules.hold_ttl_seconds);
-        if seconds > rules.max_hold_seconds {
+        let longest = if book.hold_at_most_default { rules.hold_ttl_seconds } else { rules.max_hold_seconds };
+        if seconds < rules.min_hold_seconds || seconds > longest {
             return invalid();
         }
         refuse_if(self.bookings.contains_key(&book.id), Refusal::BookingIdTaken)?;
@@ -211,6 +253,9 @@ impl Model {
         match booking.status {
             Status::OnHold { .. } | Status::Expired { .. } if owing => return refuse(Refusal::Forbidden),
             Status::OnHold { .. } => {
+                if let Units::Box { number, .. } = booking.units {
+                    self.shelves()?[number as usize].check_collectable(now)?;
+                }
                 let paid = self.restate(confirm.booking, Status::Confirmed { confirmed_at: now });
                 paid.details = Details::of(confirm.payment_reference.clone(), booking.metadata().cloned());
             }
@@ -314,7 +359,11 @@ impl Model {
         if let Some(reason) = &cancel.reason {
             form::check_text(reason, 500)?;
         }
-        let confirmed_at = match self.find(cancel.booking)?.status {
+        let booking = self.find(cancel.booking)?;
+        let confirmed_at = match booking.status {
+            Status::Confirmed { .. } if has_redeemed_units(&booking) => {
+                return refuse(Refusal::NotCancellable);
+            }
             Status::OnHold { .. } => None,
             Status::Confirmed { confirmed_at } => Some(confirmed_at),
             Status::Cancelled { .. } => return Ok(self.shown(cancel.booking)),
@@ -335,7 +384,7 @@ impl Model {
             return invalid();
         }
         let booking = self.find(moving.booking)?;
-        refuse_if(!is_active(&booking), Refusal::NotMovable)?;
+        refuse_if(!is_active(&booking) || has_redeemed_units(&booking), Refusal::NotMovable)?;
         let units = match (&booking.units, &moving.to) {
             (Units::Slot { slot, quantity, tickets, .. }, Destination::Slot(to)) => {
                 match self.other_slot(now, *slot, *to, *quantity)? {
@@ -398,6 +447,9 @@ impl Model {
     }
 
     pub(super) fn redeem(&mut self, now: Timestamp, redeem: &Redeem) -> Decided<Grant> {
+        if let Some(choice) = &redeem.units {
+            form::check_choice(choice)?;
+        }
         let booking = self.find(redeem.booking)?;
         let confirmed_at = match booking.status {
             Status::Confirmed { confirmed_at } => confirmed_at,
@@ -407,11 +459,152 @@ impl Model {
             }
         };
         refuse_if(redeem.redeem_code != Some(booking.redeem_code), Refusal::WrongCode)?;
-        if let Units::Slot { slot, .. } = &booking.units {
-            refuse_if(super::calendar::date_of(now) != slot.date, Refusal::WrongDate)?;
+        if !redeem.force {
+            self.check_admission(now, &booking)?;
         }
-        self.restate(redeem.booking, Status::Redeemed { confirmed_at, redeemed_at: now });
+        let mut times = unit_times(&booking);
+        let chosen = match &redeem.units {
+            None => (0..times.len()).filter(|&at| times[at].is_none()).collect(),
+            Some(choice) => self.chosen_units(&booking, choice, false)?,
+        };
+        let is_first = times.iter().all(Option::is_none);
+        for at in chosen {
+            times[at] = Some(now);
+        }
+        let is_complete = times.iter().all(Option::is_some);
+        let status =
+            if is_complete { Status::Redeemed { confirmed_at, redeemed_at: now } } else { booking.status };
+        let kept = if is_first && is_complete { None } else { Some(times.into()) };
+        self.restate_redemption(&booking, status, kept);
         Ok(self.shown(redeem.booking))
+    }
+
+    pub(super) fn unredeem(&mut self, unredeem: &Unredeem) -> Decided<Grant> {
+        form::check_text(&unredeem.reason, 500)?;
+        if let Some(choice) = &unredeem.units {
+            form::check_choice(choice)?;
+        }
+        let booking = self.find(unredeem.booking)?;
+        let confirmed_at = match booking.status {
+            Status::Redeemed { confirmed_at, .. } => confirmed_at,
+            Status::Confirmed { confirmed_at } if has_redeemed_units(&booking) => confirmed_at,
+            _ => return refuse(Refusal::NotRedeemed),
+        };
+        let mut times = unit_times(&booking);
+        let chosen = match &unredeem.units {
+            None => (0..times.len()).collect(),
+            Some(choice) => self.chosen_units(&booking, choice, true)?,
+        };
+        for at in chosen {
+            times[at] = None;
+        }
+        let kept = times.iter().any(Option::is_some).then(|| times.into());
+        let redeem_code = match booking.status {
+            Status::Redeemed { .. } => self.free_code(booking.redeem_code),
+            _ => booking.redeem_code,
+        };
+        self.restate_redemption(&booking, Status::Confirmed { confirmed_at }, kept).redeem_code = redeem_code;
+        Ok(self.shown(unredeem.booking))
+    }
+
+    fn restate_redemption(
+        &mut self,
+        booking: &Booking,
+        status: Status,
+        redemption: Option<Box<[Option<Timestamp>]>>,
+    ) -> &mut Booking {
+        let (payment_reference, metadata) =
+            (booking.payment_reference().cloned(), booking.metadata().cloned());
+        let restated = self.restate(booking.id, status);
+        restated.details = match (payment_reference, metadata, redemption) {
+            (None, None, None) => None,
+            (payment_reference, metadata, redemption) => {
+                Some(Arc::new(Details { payment_reference, metadata, redemption }))
+            }
+        };
+        restated
+    }
+
+    /// The units that somebody at the door names; those who undo want redeemed ones, from the last on.
+    fn chosen_units(&self, booking: &Booking, choice: &UnitChoice, undo: bool) -> Decided<Vec<usize>> {
+        let (units, times) = (units_of(&booking.units), unit_times(booking));
+        let mut chosen = Vec::new();
+        let in_event = matches!(booking.units, Units::Event { .. });
+        let in_slot = matches!(booking.units, Units::Slot { .. });
+        if (!choice.seats.is_empty() && !in_event) || (!choice.tickets.is_empty() && !in_slot) {
+            return invalid();
+        }
+        let mut named = Vec::new();
+        if in_event {
+            let hall = self.hall()?;
+            for seat in hall.named(&choice.seats)? {
+                let address = &hall.subsections[usize::from(seat.subsection)].address;
+                named.push((Unit::Seat(seat), format!("{address} {}-{}", seat.row, seat.number)));
+            }
+        }
+        named.extend(
+            choice.tickets.iter().map(|ticket| (Unit::Ticket(Arc::clone(ticket)), ticket.to_string())),
+        );
+        for (unit, name) in named {
+            match units.iter().position(|known| *known == unit) {
+                Some(at) => chosen.push(at),
+                None => return refuse(Refusal::NotInBooking { unit: name }),
+            }
+        }
+        for &at in &chosen {
+            match times[at] {
+                Some(redeemed_at) if !undo => return refuse(Refusal::AlreadyRedeemed { redeemed_at }),
+                None if undo => return refuse(Refusal::NotRedeemed),
+                _ => {}
+            }
+        }
+        let Some(quantity) = choice.quantity else { return Ok(chosen) };
+        let any_nameless = units.contains(&Unit::Nameless);
+        let counted: Vec<usize> =
+            (0..units.len()).filter(|&at| !any_nameless || units[at] == Unit::Nameless).collect();
+        if quantity as usize > counted.len() {
+            return invalid();
+        }
+        let mut fitting: Vec<usize> = counted
+            .iter()
+            .copied()
+            .filter(|at| times[*at].is_some() == undo && !chosen.contains(at))
+            .collect();
+        if undo {
+            fitting.reverse();
+        }
+        if fitting.len() < quantity as usize {
+            let latest = counted.iter().filter_map(|&at| times[at]).max();
+            return match latest {
+                _ if undo => refuse(Refusal::NotRedeemed),
+                Some(redeemed_at) => refuse(Refusal::AlreadyRedeemed { redeemed_at }),
+                None => invalid(),
+            };
+        }
+        chosen.extend(&fitting[..quantity as usize]);
+        Ok(chosen)
+    }
+
+    /// Events while their doors are open, slots on their day, boxes within their pickup window.
+    fn check_admission(&self, now: Timestamp, booking: &Booking) -> Decided<()> {
+        match &booking.units {
+            Units::Event { .. } => {
+                let (opens_at, closes_at) = (self.hall()?.info.doors_open_at, self.hall()?.info.ends_at);
+                let early = opens_at.is_some_and(|opens_at| opens_at > now);
+                let late = closes_at.is_some_and(|closes_at| closes_at <= now);
+                refuse_if(early || late, Refusal::WrongTime { opens_at, closes_at })
+            }
+            Units::Slot { slot, .. } => {
+                refuse_if(super::calendar::date_of(now) != slot.date, Refusal::WrongDate)
+            }
+            Units::Box { number, .. } => match self.shelves()?[*number as usize].pickup {
+                Some(pickup) if now < pickup.starts_at || pickup.ends_at <= now => {
+                    let (opens_at, closes_at) = (Some(pickup.starts_at), Some(pickup.ends_at));
+                    refuse(Refusal::WrongTime { opens_at, closes_at })
+                }
+                Some(_) | None => Ok(()),
+            },
+        }
     }
 
     fn find(&self, id: BookingId) -> Decided<Booking> {

@@ -363,12 +363,11 @@ impl Model {
     pub(crate) fn ticket_use(&self, ticket: &str) -> Option<(BookingId, bool)> {
         self.bookings.values().find_map(|booking| {
             let Units::Slot { tickets, .. } = &booking.units else { return None };
-            if !tickets.iter().any(|own| **own == *ticket) {
-                return None;
-            }
+            let at = tickets.iter().position(|own| **own == *ticket)?;
             match booking.status {
-                Status::OnHold { .. } | Status::Confirmed { .. } => Some((booking.id, false)),
-                Status::Redeemed { .. } => Some((booking.id, true)),
+                Status::OnHold { .. } | Status::Confirmed { .. } | Status::Redeemed { .. } => {
+                    Some((booking.id, super::bookings::unit_times(booking)[at].is_some()))
+                }
                 Status::Cancelled { .. } | Status::Expired { .. } => None,
             }
         })

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use boxoffice_core::commands::{Book, CreateEvent, Places, SeatWish, Want};
+use boxoffice_core::commands::{Book, CreateEvent, Places, SeatWish, UnitChoice, Want};
 use boxoffice_core::event_info::EventInfo;
 use boxoffice_core::ids::InventoryKind;
 use boxoffice_core::money::{Currency, Money, PriceStep};
@@ -68,6 +68,7 @@ pub(super) fn new_terms(
         sales,
         rules: Rules {
             hold_ttl_seconds: minutes * 60,
+            min_hold_seconds: 1,
             max_hold_seconds: 3_600,
             max_units_per_booking: 10,
             max_units_per_customer: None,
@@ -113,6 +114,9 @@ pub(super) fn patched_terms(old: &Terms, patch: &TermsPatch) -> Decided<Terms> {
             rules.hold_ttl_seconds = seconds;
         }
     }
+    if let Some(seconds) = new.min_hold_seconds {
+        rules.min_hold_seconds = seconds;
+    }
     if let Some(units) = new.max_units_per_booking {
         rules.max_units_per_booking = units;
     }
@@ -140,6 +144,8 @@ pub(super) fn patched_terms(old: &Terms, patch: &TermsPatch) -> Decided<Terms> {
     check_text(&terms.name, 200)?;
     check_number(terms.rules.hold_ttl_seconds, 86_400)?;
     check_number(terms.rules.max_hold_seconds, 86_400)?;
+    check_number(terms.rules.min_hold_seconds, 86_400)?;
+    require(terms.rules.min_hold_seconds <= terms.rules.hold_ttl_seconds)?;
     require(terms.rules.hold_ttl_seconds <= terms.rules.max_hold_seconds)?;
     check_number(terms.rules.max_units_per_booking, 1_000)?;
     require(terms.rules.max_units_per_customer != Some(0))?;
@@ -218,6 +224,18 @@ pub(super) fn check_pickup(pickup: Option<PickupWindow>) -> Decided<()> {
 pub(super) fn check_curve(curve: &[PriceStep]) -> Decided<()> {
     require(curve.is_sorted_by(|one, next| one.at < next.at))?;
     curve.iter().try_for_each(|step| check_price(step.price))
+}
+
+pub(super) fn check_choice(choice: &UnitChoice) -> Decided<()> {
+    require(!choice.seats.is_empty() || !choice.tickets.is_empty() || choice.quantity.is_some())?;
+    for group in &choice.seats {
+        check_text(&group.section, 38)?;
+        check_some(&group.seats)?;
+    }
+    let numbers: BTreeSet<_> = choice.tickets.iter().collect();
+    require(numbers.len() == choice.tickets.len())?;
+    choice.tickets.iter().try_for_each(|ticket| check_text(ticket, 100))?;
+    choice.quantity.map_or(Ok(()), |quantity| check_number(quantity, 1_000))
 }
 
 pub(super) fn check_book(book: &Book) -> Decided<()> {

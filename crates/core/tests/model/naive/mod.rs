@@ -234,6 +234,7 @@ impl Model {
             Action::Cancel(cancel) => self.cancel(now, cancel),
             Action::Move(moving) => self.move_booking(now, moving),
             Action::Redeem(redeem) => self.redeem(now, redeem),
+            Action::Unredeem(unredeem) => self.unredeem(unredeem),
             Action::Expire => Ok(Grant::Done),
             Action::ForgetContact(forget) => {
                 if let Some(customer) = self.customers.get_mut(&forget.customer) {
@@ -263,6 +264,7 @@ impl Model {
                 | Action::Cancel(_)
                 | Action::Move(_)
                 | Action::Redeem(_)
+                | Action::Unredeem(_)
         );
         let demanded = self.terms.as_ref().is_some_and(|terms| terms.rules.require_idempotency_key);
         match &command.idempotency {

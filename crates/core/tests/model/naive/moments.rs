@@ -22,14 +22,19 @@ impl Model {
         moments.extend(sales.opens_at);
         moments.extend(sales.closes_at);
         match &self.stock {
-            Stock::Nothing | Stock::Event(_) => {}
+            Stock::Nothing => {}
+            Stock::Event(hall) => {
+                moments.extend(hall.info.doors_open_at.into_iter().chain(hall.info.ends_at))
+            }
             Stock::Schedule(calendar) => {
                 moments.extend(calendar.slots.values().map(|slot| slot.ends_at));
                 moments.extend(calendar.tickets.values().filter_map(|ticket| ticket.expires_at));
             }
             Stock::Shop(shelves) => {
                 for shelf in shelves {
-                    moments.extend(shelf.pickup.map(|pickup| pickup.ends_at));
+                    moments.extend(
+                        shelf.pickup.into_iter().flat_map(|pickup| [pickup.starts_at, pickup.ends_at]),
+                    );
                     moments.extend(shelf.price_curve.iter().map(|step| step.at));
                 }
             }

@@ -43,7 +43,7 @@ impl Shelf {
         price
     }
 
-    fn check_collectable(&self, now: Timestamp) -> Decided<()> {
+    pub(super) fn check_collectable(&self, now: Timestamp) -> Decided<()> {
         refuse_if(self.pickup.is_some_and(|pickup| now >= pickup.ends_at), Refusal::PickupWindowClosed)
     }
 

@@ -67,6 +67,8 @@ pub(crate) struct BookingBody<'a> {
     cancelled_at: Option<Moment>,
     #[schema(value_type = Option<String>, format = DateTime, required)]
     redeemed_at: Option<Moment>,
+    /// How many of its units were redeemed.
+    redeemed_quantity: u32,
     #[schema(required)]
     payment_reference: Option<&'a str>,
     #[schema(value_type = Option<Object>, required)]
@@ -85,6 +87,8 @@ struct SeatBody {
     section: String,
     seat: String,
     price: i64,
+    #[schema(value_type = Option<String>, format = DateTime, required)]
+    redeemed_at: Option<Moment>,
 }
 
 /// Places in one area.
@@ -99,18 +103,18 @@ struct AreaBody<'a> {
 /// A booking's seats are read where they stand.
 #[derive(Debug)]
 struct Seats<'a> {
-    units: &'a Units,
+    booking: &'a Booking,
     stock: &'a StockView,
 }
 
 impl Seats<'_> {
     fn write(&self, text: &mut Vec<u8>) {
-        let claims: &[_] = match self.units {
+        let claims: &[_] = match &self.booking.units {
             Units::Event { seats, .. } => seats,
             Units::Slot { .. } | Units::Box { .. } => &[],
         };
         let mut before: &[u8] = b"";
-        for claim in claims {
+        for (place, claim) in claims.iter().enumerate() {
             text.extend_from_slice(before);
             before = b",";
             text.extend_from_slice(b"{\"section\":");
@@ -121,6 +125,8 @@ impl Seats<'_> {
             value(text, &claim.seat.number);
             text.extend_from_slice(b"\",\"price\":");
             value(text, &claim.price.0);
+            text.extend_from_slice(b",\"redeemed_at\":");
+            moment(text, self.booking.unit_redeemed_at(place).map(Moment));
             text.push(b'}');
         }
     }
@@ -212,6 +218,8 @@ impl BookingBody<'_> {
         moment(text, self.cancelled_at);
         text.extend_from_slice(b",\"redeemed_at\":");
         moment(text, self.redeemed_at);
+        text.extend_from_slice(b",\"redeemed_quantity\":");
+        value(text, &self.redeemed_quantity);
         text.extend_from_slice(b",\"payment_reference\":");
         string_or_null(text, self.payment_reference);
         text.extend_from_slice(b",\"metadata\":");
@@ -279,7 +287,7 @@ impl<'a> BookingBody<'a> {
             event: of(InventoryKind::Event),
             schedule: of(InventoryKind::Schedule),
             shop: of(InventoryKind::Shop),
-            seats: Seats { units: &booking.units, stock },
+            seats: Seats { booking, stock },
             areas,
             slot,
             tickets,
@@ -296,6 +304,7 @@ impl<'a> BookingBody<'a> {
             confirmed_at: confirmed_at.map(Moment),
             cancelled_at: cancelled_at.map(Moment),
             redeemed_at: redeemed_at.map(Moment),
+            redeemed_quantity: booking.redeemed_quantity(),
             payment_reference: booking.payment_reference().map(|reference| &**reference),
             metadata: booking.metadata().and_then(|bytes| serde_json::from_slice(bytes).ok()),
             version: booking.version,

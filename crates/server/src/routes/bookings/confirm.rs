@@ -76,7 +76,7 @@ impl Payment {
 
 /// Confirms a hold: it is paid.
 ///
-/// Confirming a live hold always succeeds. Again with the same reference, the answer is the same booking.
+/// Confirming a live hold succeeds, unless the pickup window of its box is over. Again with the same reference, the answer is the same booking.
 #[utoipa::path(
     post,
     path = "/v1/bookings/{id}/confirm",
@@ -91,7 +91,7 @@ impl Payment {
     responses(
         (status = 200, description = "The booking.", body = BookingBody),
         (status = 404, description = "`BOOKING_NOT_FOUND`"),
-        (status = 409, description = "`ALREADY_CONFIRMED`, `NOT_CONFIRMABLE`; for a late payment, the refusals of a new booking"),
+        (status = 409, description = "`ALREADY_CONFIRMED`, `NOT_CONFIRMABLE`, `PICKUP_WINDOW_CLOSED`; for a late payment, the refusals of a new booking"),
         (status = 410, description = "`HOLD_EXPIRED`"),
     ),
 )]

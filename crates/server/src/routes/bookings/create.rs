@@ -65,6 +65,7 @@ pub(crate) struct NewBooking {
     #[serde(default)]
     #[schema(minimum = 1, maximum = 1000)]
     pub(crate) quantity: Option<u32>,
+    /// Between the rules `min_hold_seconds` and `max_hold_seconds`; for `public` keys at most the rule `hold_ttl_seconds`.
     #[serde(default)]
     #[schema(minimum = 1, maximum = 86400)]
     pub(crate) hold_ttl_seconds: Option<u32>,
@@ -253,6 +254,7 @@ pub(crate) const OPERATION: &str = "book";
                 ("extend" = (operation_id = "extend_booking", parameters(("id" = "$response.body#/id")))),
                 ("cancel" = (operation_id = "cancel_booking", parameters(("id" = "$response.body#/id")))),
                 ("move" = (operation_id = "move_booking", parameters(("id" = "$response.body#/id")))),
+                ("unredeem" = (operation_id = "unredeem_booking", parameters(("id" = "$response.body#/id")))),
                 ("redeem" = (operation_id = "redeem_booking", parameters(("id" = "$response.body#/id")))),
             ),
             example = json!({
@@ -263,8 +265,8 @@ pub(crate) const OPERATION: &str = "book";
                 "schedule": null,
                 "shop": null,
                 "seats": [
-                    { "section": "A-1", "seat": "1-1", "price": 3000 },
-                    { "section": "A-1", "seat": "1-2", "price": 3000 },
+                    { "section": "A-1", "seat": "1-1", "price": 3000, "redeemed_at": null },
+                    { "section": "A-1", "seat": "1-2", "price": 3000, "redeemed_at": null },
                 ],
                 "areas": [],
                 "slot": null,
@@ -282,6 +284,7 @@ pub(crate) const OPERATION: &str = "book";
                 "confirmed_at": null,
                 "cancelled_at": null,
                 "redeemed_at": null,
+                "redeemed_quantity": 0,
                 "payment_reference": null,
                 "metadata": null,
                 "version": 1,
@@ -592,6 +595,7 @@ impl NewBooking {
             contact,
             want,
             hold_ttl_seconds: self.hold_ttl_seconds,
+            hold_at_most_default: !caller.may_take_money(),
             confirm,
             metadata,
             redeem_code: app.engine.new_redeem_code(),

@@ -10,6 +10,7 @@ pub(crate) mod move_booking;
 pub(crate) mod redeem;
 pub(crate) mod show;
 pub(crate) mod stream;
+pub(crate) mod unredeem;
 
 use std::sync::Arc;
 

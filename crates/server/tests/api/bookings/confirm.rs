@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::venue::{Venue, best, boxes, places, seats, section, slot_at_ten, with};
+use crate::venue::{Venue, best, boxes, places, seats, seconds_from_now, section, slot_at_ten, with};
 
 #[test]
 fn a_live_hold_is_always_confirmed_and_again_with_the_same_reference() {
@@ -87,4 +87,21 @@ fn a_late_payment_of_places_and_boxes_takes_them_again_if_they_are_free() {
     assert_eq!(shop.act(&late, "confirm", &json!({})).told(), "409 BOX_UNAVAILABLE");
     shop.act(&other, "cancel", &json!({})).expect(200);
     assert_eq!(shop.act(&late, "confirm", &json!({})).told(), "confirmed evening x1 for 500");
+}
+
+#[test]
+fn a_hold_on_a_box_is_not_confirmed_after_its_pickup_window() {
+    let shop = Venue::bakery(&json!({}));
+    shop.add_box(
+        &json!({ "pickup": { "starts_at": seconds_from_now(-60), "ends_at": seconds_from_now(60) } }),
+    );
+    let (first, second) = (shop.booked(&boxes(1)), shop.booked(&boxes(1)));
+    shop.act(&first, "confirm", &json!({})).expect(200);
+    let over = json!({ "pickup": { "starts_at": seconds_from_now(-60), "ends_at": seconds_from_now(-30) } });
+    shop.server.patch(&shop.at("/boxes/evening"), &over).expect(200);
+    assert_eq!(shop.act(&second, "confirm", &json!({})).told(), "409 PICKUP_WINDOW_CLOSED");
+    assert_eq!(shop.booking(&second)["status"], "on_hold");
+    let batch = json!({ "commands": [{ "op": "confirm", "id": second["id"] }] });
+    let answer = shop.server.post("/v1/batch", &batch).expect(200);
+    assert_eq!(answer["results"][0]["body"]["code"], "PICKUP_WINDOW_CLOSED");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::venue::{Venue, best, section, with};
+use crate::venue::{Venue, best, event_body, section, unique, with};
 
 fn hall(rules: &Value) -> Venue {
     Venue::event(&with(section(3, 10), &json!({ "rules": rules })))
@@ -62,4 +62,38 @@ fn a_customer_has_at_most_so_many_units_redeemed_ones_included() {
     assert_eq!(hall.book(&best(2)).told(), "409 CUSTOMER_LIMIT_REACHED");
     let last = hall.booked(&best(1));
     assert_eq!(hall.book(&best(1)).json()["booking"], last["id"]);
+}
+
+#[test]
+fn a_hold_shorter_than_min_hold_seconds_is_refused() {
+    let hall = hall(&json!({ "min_hold_seconds": 30, "hold_ttl_seconds": 60, "max_hold_seconds": 90 }));
+    assert_eq!(hall.show()["rules"]["min_hold_seconds"], 30);
+    let held_for = |seconds: u32| hall.book(&with(best(1), &json!({ "hold_ttl_seconds": seconds })));
+    for outside in [29, 91] {
+        assert_eq!(held_for(outside).pointer(), "/hold_ttl_seconds");
+    }
+    for inside in [30, 90] {
+        assert_eq!(held_for(inside).expect(201)["status"], "on_hold");
+    }
+}
+
+#[test]
+fn hold_bounds_out_of_order_are_refused_on_creation_and_patch() {
+    let hall = hall(&json!({}));
+    assert_eq!(hall.show()["rules"]["min_hold_seconds"], 1, "the default");
+    for (rules, pointer) in [
+        (json!({ "min_hold_seconds": 0 }), "/rules/min_hold_seconds"),
+        (json!({ "min_hold_seconds": 901 }), "/rules/min_hold_seconds"),
+        (json!({ "min_hold_seconds": 61, "hold_ttl_seconds": 60 }), "/rules/min_hold_seconds"),
+        (json!({ "hold_ttl_seconds": 60, "max_hold_seconds": 59 }), "/rules/max_hold_seconds"),
+    ] {
+        assert_eq!(hall.patch(&json!({ "rules": rules })).pointer(), pointer, "{rules}");
+        let body = event_body(&unique("gala"), &with(section(1, 1), &json!({ "rules": rules })));
+        assert_eq!(hall.server.post("/v1/events", &body).pointer(), pointer, "{rules}");
+    }
+    hall.patch(&json!({ "rules": { "min_hold_seconds": 900 } })).expect(200);
+    assert_eq!(
+        hall.patch(&json!({ "rules": { "hold_ttl_seconds": 600 } })).pointer(),
+        "/rules/min_hold_seconds"
+    );
 }
