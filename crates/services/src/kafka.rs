@@ -8,7 +8,7 @@ use std::process::Command;
 use rustix::process::Signal;
 
 use crate::error::{Error, Result};
-use crate::process::{Server, directory, find};
+use crate::process::{Server, directory, find, target};
 
 /// What it is made of.
 const POM: &str = include_str!("../kafka/pom.xml");
@@ -141,11 +141,4 @@ fn classes() -> Result<PathBuf> {
     std::fs::rename(fetched.path().join("classes"), &classes)
         .map_err(Error::io("cannot rename a directory"))?;
     Ok(classes)
-}
-
-/// Cargo's target directory, in which this program is. Cargo marks it as one that need not be backed up.
-fn target() -> Result<PathBuf> {
-    let program = std::env::current_exe().map_err(Error::io("cannot find this program"))?;
-    let target = program.ancestors().find(|directory| directory.join("CACHEDIR.TAG").is_file());
-    target.map(Path::to_path_buf).ok_or_else(|| Error::Wrong("this is not run by cargo".to_owned()))
 }

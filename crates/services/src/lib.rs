@@ -3,6 +3,7 @@
 mod balancer;
 mod cluster;
 mod error;
+mod fake_redis;
 mod kafka;
 mod postgres;
 mod process;
@@ -12,6 +13,7 @@ mod redis;
 pub use balancer::Balancer;
 pub use cluster::{Cluster, create};
 pub use error::Error;
+pub use fake_redis::FakeRedis;
 pub use kafka::Kafka;
 pub use postgres::{Postgres, create_database};
 pub use process::{Server, directory, find};

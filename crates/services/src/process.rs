@@ -125,3 +125,10 @@ fn is_in_memory(path: &Path) -> Result<bool> {
     })?;
     Ok(matches!(found.f_type, TMPFS | RAMFS))
 }
+
+/// Cargo's target directory, in which this program is. Cargo marks it as one that need not be backed up.
+pub(crate) fn target() -> Result<PathBuf> {
+    let program = std::env::current_exe().map_err(Error::io("cannot find this program"))?;
+    let target = program.ancestors().find(|directory| directory.join("CACHEDIR.TAG").is_file());
+    target.map(Path::to_path_buf).ok_or_else(|| Error::Wrong("this is not run by cargo".to_owned()))
+}

@@ -97,16 +97,16 @@ impl Redis {
     }
 }
 
-fn free_port() -> Result<u16> {
+pub(crate) fn free_port() -> Result<u16> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(Error::io("cannot listen"))?;
     Ok(listener.local_addr().map_err(Error::io("cannot listen"))?.port())
 }
 
-fn answers(port: u16) -> bool {
+pub(crate) fn answers(port: u16) -> bool {
     let ask = || {
         let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
         connection.set_read_timeout(Some(Duration::from_secs(1)))?;
-        connection.write_all(b"PING\r\n")?;
+        connection.write_all(b"*1\r\n$4\r\nPING\r\n")?;
         let mut answer = [0; 5];
         connection.read_exact(&mut answer)?;
         // Or it wants a password first.

@@ -24,7 +24,7 @@ const NEEDED: &[(&str, &[&str], &str)] = &[
     ("java", &["-version"], "default-jre-headless"),
     ("mvn", &["-version"], "maven"),
     ("redis-server", &["--version"], "redis-server"),
-    // Schemathesis is installed into an environment of its own.
+    // Schemathesis and fakeredis are installed into environments of their own.
     ("python3", &["-c", "import ensurepip, venv"], "python3-venv"),
     // The web pages are tested in a real browser, one file after the other.
     ("node", &["--test-concurrency=1", "-e", "fetch"], "nodejs"),

@@ -10,6 +10,8 @@ use boxoffice_core::booking::{Booking, Status, Units};
 use boxoffice_engine::view::{KindView, StockView};
 use serde_json::{Map, json};
 
+use super::keys::{self, Keys};
+
 /// How long a booking that has ended is shown.
 pub(super) const ENDED_SHOWN: Duration = Duration::from_secs(3_600);
 
@@ -23,7 +25,7 @@ pub(super) fn has_ended(booking: &Booking) -> bool {
 
 /// The fields of a booking's hash.
 pub(super) fn fields(name: &str, booking: &Booking, stock: &StockView) -> Vec<(&'static str, String)> {
-    let status = match booking.status {
+    let state = match booking.status {
         Status::OnHold { .. } => "on_hold",
         Status::Confirmed { .. } => "confirmed",
         Status::Redeemed { .. } => "redeemed",
@@ -32,8 +34,10 @@ pub(super) fn fields(name: &str, booking: &Booking, stock: &StockView) -> Vec<(&
     };
     let mut fields = vec![
         ("version", booking.version.to_string()),
-        ("status", status.to_owned()),
+        ("status", "RESERVE_SUCCESS".to_owned()),
+        ("state", state.to_owned()),
         ("inventory", name.to_owned()),
+        ("customer", booking.customer.to_string()),
         ("quantity", booking.units.quantity().to_string()),
         ("redeemed_quantity", booking.redeemed_quantity().to_string()),
         ("total_price", booking.total_price().0.to_string()),
@@ -43,15 +47,18 @@ pub(super) fn fields(name: &str, booking: &Booking, stock: &StockView) -> Vec<(&
     }
     match (&booking.units, &stock.kind) {
         (Units::Event { seats, areas }, KindView::Event(event)) => {
-            let mut reserved = Map::new();
+            let (mut reserved, mut by_section) = (Vec::new(), Map::new());
             for claim in seats {
                 let address = &event.subsections[usize::from(claim.seat.subsection)].address;
-                let of_section = reserved.entry(address.to_string()).or_insert_with(|| json!([]));
+                let seat = format!("{}-{}", claim.seat.row, claim.seat.number);
+                let of_section = by_section.entry(address.to_string()).or_insert_with(|| json!([]));
                 if let Some(of_section) = of_section.as_array_mut() {
-                    of_section.push(format!("{}-{}", claim.seat.row, claim.seat.number).into());
+                    of_section.push(seat.clone().into());
                 }
+                reserved.push(seat);
             }
-            fields.push(("reserved_seats", serde_json::Value::Object(reserved).to_string()));
+            fields.push(("reserved_seats", json!(reserved).to_string()));
+            fields.push(("seats_by_section", serde_json::Value::Object(by_section).to_string()));
             if !areas.is_empty() {
                 let name = |area: u16| event.areas[usize::from(area)].name.clone();
                 let areas = areas.iter().map(|claim| (name(claim.area), claim.quantity.into()));
@@ -69,4 +76,25 @@ pub(super) fn fields(name: &str, booking: &Booking, stock: &StockView) -> Vec<(&
         }
     }
     fields
+}
+
+/// What stands at the key of a booking's hold; `None` if it is not on hold.
+pub(super) fn hold(keys: &Keys, name: &str, booking: &Booking, stock: &StockView) -> Option<String> {
+    let deadline = booking.deadline()?;
+    let expires_at = jiff::Timestamp::from_millisecond(deadline.0).ok()?;
+    let mut hold = json!({
+        "reservationId": keys::id_text(booking.id),
+        "userId": &*booking.customer,
+        "expiresAt": format!("{expires_at:.3}"),
+    });
+    match (&booking.units, &stock.kind) {
+        (Units::Box { number, .. }, KindView::Shop(shop)) => {
+            let boxed = usize::try_from(*number).ok().and_then(|number| shop.boxes.get(number));
+            hold["boxInventoryId"] = boxed.map(|boxed| keys.box_inventory(&boxed.id)).into();
+        }
+        (Units::Event { .. } | Units::Slot { .. } | Units::Box { .. }, _) => {
+            hold["inventory"] = name.into();
+        }
+    }
+    Some(hold.to_string())
 }

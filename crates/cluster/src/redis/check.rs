@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use boxoffice_core::booking::Booking;
 use boxoffice_engine::view::StockView;
@@ -12,6 +13,13 @@ use super::instance::Instance;
 use super::keys::{self, Keys};
 use super::picture::{self, What, Write};
 use super::write::BOOKINGS_AHEAD;
+
+/// A document in whichever form the server has it; nothing if something else is there.
+const GET_DOCUMENT: &str = "
+local found = redis.pcall('JSON.GET', KEYS[1], '$')
+if type(found) == 'table' then return false end
+return found
+";
 
 /// Something that the mirror shows and that is not so.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -37,11 +45,18 @@ pub(super) enum Look {
 /// Compares the stock of an inventory with a view of it.
 pub(super) async fn stock(instance: &Instance, keys: &Keys, stock: &StockView) -> RedisResult<Look> {
     let expected = values(&picture::whole(keys, stock));
+    let has_json = instance.has_json().await?;
     let get_sequence = || command("GET", &keys.sequence());
     let mut commands = vec![get_sequence()];
     for (key, value) in &expected {
         commands.push(match value {
             Expected::Text(_) | Expected::Bitmap(_) => command("GET", key),
+            Expected::Document(_) if has_json => {
+                let mut get = cmd("EVAL");
+                get.arg(GET_DOCUMENT).arg(1).arg(key);
+                get
+            }
+            Expected::Document(_) => command("GET", key),
             Expected::Hash(_) => command("HGETALL", key),
         });
     }
@@ -54,7 +69,7 @@ pub(super) async fn stock(instance: &Instance, keys: &Keys, stock: &StockView) -
     }
     let (mut units, mut first) = (0, None);
     for ((key, expected), answer) in expected.into_iter().zip(answers) {
-        let (differ, found) = expected.compare(answer)?;
+        let (differ, found) = expected.compare(answer, has_json)?;
         units += differ;
         if differ > 0 {
             let difference = || Difference { found, expected: expected.to_string(), key };
@@ -67,39 +82,92 @@ pub(super) async fn stock(instance: &Instance, keys: &Keys, stock: &StockView) -
 /// The first booking that the mirror does not show as it is. One that has ended may be gone.
 pub(super) async fn bookings(
     instance: &Instance,
+    keys: &Keys,
     name: &str,
     stock: &StockView,
     bookings: &[Arc<Booking>],
 ) -> RedisResult<Option<Difference>> {
     for some in bookings.chunks(BOOKINGS_AHEAD) {
-        let commands = some.iter().map(|booking| command("HGETALL", &keys::booking(booking.id)));
-        let answers = instance.run(commands.collect()).await?;
-        for (booking, answer) in some.iter().zip(answers) {
-            let found: BTreeMap<String, String> = FromRedisValue::from_redis_value(answer)?;
+        let hashes = some.iter().map(|booking| command("HGETALL", &keys.booking(booking.id)));
+        let holds = some.iter().map(|booking| command("GET", &keys.hold(booking.id)));
+        let sets = some.iter().filter_map(|booking| {
+            let set = keys.reservations(&booking.customer)?;
+            let mut is_member = command("SISMEMBER", &set);
+            is_member.arg(keys::id_text(booking.id));
+            Some(is_member)
+        });
+        let mut answers = instance.run(hashes.chain(holds).chain(sets).collect()).await?.into_iter();
+        let hashes: Vec<Value> = answers.by_ref().take(some.len()).collect();
+        let holds: Vec<Value> = answers.by_ref().take(some.len()).collect();
+        for ((booking, hash), hold) in some.iter().zip(hashes).zip(holds) {
+            let difference = hold_difference(keys, name, stock, booking, hold)?;
+            if difference.is_some() {
+                return Ok(difference);
+            }
+            if let Some(key) = keys.reservations(&booking.customer) {
+                let (found, expected) =
+                    (bool::from_redis_value(answers.next().unwrap_or(Value::Nil))?, booking.is_active());
+                if found != expected {
+                    let said = |is_in: bool| format!("{} {}", keys::id_text(booking.id), if is_in { "in it" } else { "not in it" });
+                    return Ok(Some(Difference { key, found: said(found), expected: said(expected) }));
+                }
+            }
+            let found: BTreeMap<String, String> = FromRedisValue::from_redis_value(hash)?;
             let fields = bookings::fields(name, booking, stock).into_iter();
             let expected: BTreeMap<String, String> =
                 fields.map(|(field, value)| (field.to_owned(), value)).collect();
             let gone = found.is_empty() && bookings::has_ended(booking);
             if found != expected && !gone {
                 let (found, expected) = (format!("{found:?}"), format!("{expected:?}"));
-                return Ok(Some(Difference { key: keys::booking(booking.id), found, expected }));
+                return Ok(Some(Difference { key: keys.booking(booking.id), found, expected }));
             }
         }
     }
     Ok(None)
 }
 
+/// What of a booking's hold is not so. Its key ends with it by the clock of Redis, and the hold by that of a server.
+fn hold_difference(
+    keys: &Keys,
+    name: &str,
+    stock: &StockView,
+    booking: &Booking,
+    found: Value,
+) -> RedisResult<Option<Difference>> {
+    let found: Option<String> = FromRedisValue::from_redis_value(found)?;
+    let expected = bookings::hold(keys, name, booking, stock);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_millis());
+    let is_over = booking.deadline().is_some_and(|deadline| i128::from(deadline.0) <= now.cast_signed());
+    if found == expected || (found.is_none() && is_over) {
+        return Ok(None);
+    }
+    let said = |hold: Option<String>| hold.unwrap_or_else(|| "nothing".to_owned());
+    Ok(Some(Difference { key: keys.hold(booking.id), found: said(found), expected: said(expected) }))
+}
+
 /// What a key must hold.
 enum Expected {
     Text(String),
+    Document(serde_json::Value),
     Bitmap(Vec<u8>),
     Hash(BTreeMap<String, String>),
 }
 
 impl Expected {
     /// How many units or texts are not so, and what is there.
-    fn compare(&self, found: Value) -> RedisResult<(u64, String)> {
+    fn compare(&self, found: Value, has_json: bool) -> RedisResult<(u64, String)> {
         match self {
+            Expected::Document(expected) => {
+                let found: Option<String> = FromRedisValue::from_redis_value(found)?;
+                let parsed = found.as_deref().and_then(|found| serde_json::from_str(found).ok());
+                // A server with JSON commands answers a path with all that is there.
+                let parsed: Option<serde_json::Value> = match parsed {
+                    Some(serde_json::Value::Array(mut all)) if has_json => all.pop(),
+                    parsed => parsed,
+                };
+                let differ = parsed.as_ref() != Some(expected);
+                Ok((differ.into(), found.unwrap_or_else(|| "nothing".to_owned())))
+            }
             Expected::Text(expected) => {
                 let found: Option<String> = FromRedisValue::from_redis_value(found)?;
                 let differ = found.as_ref() != Some(expected);
@@ -123,6 +191,7 @@ impl std::fmt::Display for Expected {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Expected::Text(text) => f.write_str(text),
+            Expected::Document(document) => write!(f, "{document}"),
             Expected::Bitmap(bits) => f.write_str(&hexadecimal(bits)),
             Expected::Hash(fields) => write!(f, "{fields:?}"),
         }
@@ -149,11 +218,15 @@ fn values(writes: &[Write]) -> Vec<(String, Expected)> {
     for Write { key, what } in writes {
         match what {
             What::Text(text) => values.push((key.clone(), Expected::Text(text.clone()))),
+            What::Document(document) => {
+                values.push((key.clone(), Expected::Document(document.clone())));
+            }
             What::Bitmap(bits) => values.push((key.clone(), Expected::Bitmap(bits.clone()))),
-            What::Rows(rows) => {
-                let row =
-                    |(row, count): &(u16, u32)| (format!("{key}:{row}"), Expected::Text(count.to_string()));
-                values.extend(rows.iter().map(row));
+            What::Counters(counters) => {
+                let counter = |(name, count): &(String, u32)| {
+                    (format!("{key}:{name}"), Expected::Text(count.to_string()))
+                };
+                values.extend(counters.iter().map(counter));
             }
             What::Drop => values.push((key.clone(), Expected::Hash(BTreeMap::new()))),
             What::Fields(fields) => match values.last_mut() {

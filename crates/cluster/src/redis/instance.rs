@@ -33,9 +33,15 @@ pub(super) enum Kind {
     },
 }
 
-/// A connection that many share.
+/// A connection that many share, and what is at its other end.
 #[derive(Clone)]
-enum Line {
+struct Line {
+    connection: Connection,
+    has_json: bool,
+}
+
+#[derive(Clone)]
+enum Connection {
     Server(MultiplexedConnection),
     Cluster(ClusterConnection),
 }
@@ -72,6 +78,11 @@ impl Instance {
         }
     }
 
+    /// Whether the server has JSON commands: Kvrocks, Redis 8, Redis with RedisJSON. Known for each connection.
+    pub(super) async fn has_json(&self) -> RedisResult<bool> {
+        Ok(timeout(ANSWER_MAX, self.line()).await.unwrap_or_else(|_| Err(silent()))?.has_json)
+    }
+
     /// Sends commands together and waits for their answers. A server does them in this order; a cluster in any.
     pub(super) async fn run(&self, commands: Vec<Cmd>) -> RedisResult<Vec<Value>> {
         self.run_within(ANSWER_MAX, commands).await
@@ -80,12 +91,12 @@ impl Instance {
     /// The same for those who cannot wait as long.
     pub(super) async fn run_within(&self, patience: Duration, commands: Vec<Cmd>) -> RedisResult<Vec<Value>> {
         let run = async {
-            match run_on(self.line().await?, &commands).await {
+            match run_on(self.line().await?.connection, &commands).await {
                 // The server was started again since it was last asked: once more, on a connection of today. Whatever is sent
                 // from here may arrive twice.
                 Err(error) if error.is_connection_dropped() => {
                     *self.line.lock().await = None;
-                    run_on(self.line().await?, &commands).await
+                    run_on(self.line().await?.connection, &commands).await
                 }
                 answered => answered,
             }
@@ -126,37 +137,55 @@ impl Instance {
         if let Some(line) = &*slot {
             return Ok(line.clone());
         }
-        let line = timeout(CONNECT_MAX, self.connect()).await.unwrap_or_else(|_| Err(silent()))?;
+        let connect = async {
+            let connection = self.connect().await?;
+            let has_json = finds_json(&connection).await?;
+            Ok(Line { connection, has_json })
+        };
+        let line = timeout(CONNECT_MAX, connect).await.unwrap_or_else(|_| Err(silent()))?;
         *slot = Some(line.clone());
         Ok(line)
     }
 
-    async fn connect(&self) -> RedisResult<Line> {
+    async fn connect(&self) -> RedisResult<Connection> {
         // Limits are set here, where it is known what is waited for.
         let patient = AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
         match &self.kind {
             Kind::Server(client) => {
-                Ok(Line::Server(client.get_multiplexed_async_connection_with_config(&patient).await?))
+                Ok(Connection::Server(client.get_multiplexed_async_connection_with_config(&patient).await?))
             }
             Kind::Sentinel(client) => {
                 let mut client = client.lock().await;
-                Ok(Line::Server(client.get_async_connection_with_config(&patient).await?))
+                Ok(Connection::Server(client.get_async_connection_with_config(&patient).await?))
             }
-            Kind::Cluster { client, .. } => Ok(Line::Cluster(client.get_async_connection().await?)),
+            Kind::Cluster { client, .. } => Ok(Connection::Cluster(client.get_async_connection().await?)),
         }
     }
 }
 
-async fn run_on(line: Line, commands: &[Cmd]) -> RedisResult<Vec<Value>> {
-    match line {
-        Line::Server(mut connection) => {
+/// Asks for a document that is not there: unlike `COMMAND INFO`, every server answers this as it answers any other command.
+async fn finds_json(connection: &Connection) -> RedisResult<bool> {
+    let mut get = redis::cmd("JSON.GET");
+    get.arg("boxoffice:no-document");
+    match run_on(connection.clone(), &[get]).await {
+        // A cluster may hand on an error as a value.
+        Ok(answers) => Ok(matches!(answers.as_slice(), [Value::Nil])),
+        // The command is unknown, or this user may not use it.
+        Err(error) if error.code().is_some() => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+async fn run_on(connection: Connection, commands: &[Cmd]) -> RedisResult<Vec<Value>> {
+    match connection {
+        Connection::Server(mut connection) => {
             let mut together = redis::pipe();
             for command in commands {
                 together.add_command(command.clone());
             }
             together.query_async(&mut connection).await
         }
-        Line::Cluster(connection) => {
+        Connection::Cluster(connection) => {
             let one = |command| {
                 let mut connection = connection.clone();
                 async move { connection.req_packed_command(command).await }

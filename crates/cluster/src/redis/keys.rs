@@ -11,6 +11,7 @@ pub(super) struct Keys {
     pub(super) kind: InventoryKind,
     /// The inventory's id as it stands in keys: that of another tenant than `default` begins with it and a slash.
     id: String,
+    is_cluster: bool,
 }
 
 impl Keys {
@@ -19,7 +20,7 @@ impl Keys {
     pub(super) fn of(name: &str, is_cluster: bool) -> Option<Keys> {
         let (tenant, kind, id) = parts_of_name(name)?;
         let id = if tenant == DEFAULT_TENANT { id.to_owned() } else { format!("{tenant}/{id}") };
-        Some(Keys { kind, id: if is_cluster { format!("{{{id}}}") } else { id } })
+        Some(Keys { kind, id: if is_cluster { format!("{{{id}}}") } else { id }, is_cluster })
     }
 
     /// The sequence that everything else is as of.
@@ -27,7 +28,7 @@ impl Keys {
         format!("{}_sequence:{}", self.kind.word(), self.id)
     }
 
-    /// A JSON text: totals, and the sections of an event.
+    /// A JSON document: totals, and the sections of an event.
     pub(super) fn state(&self) -> String {
         format!("{}_state:{}", self.kind.word(), self.id)
     }
@@ -52,6 +53,51 @@ impl Keys {
         format!("event_sellout_timer:{}", self.id)
     }
 
+    /// A hash: how many places each slot of a schedule has left.
+    pub(super) fn slots_available(&self) -> String {
+        format!("slots_avail:{}", self.id)
+    }
+
+    /// Followed by a colon and a box's id: how many of it are left.
+    pub(super) fn quantity(&self) -> String {
+        format!("inventory:quantity:{}", self.id)
+    }
+
+    /// A set: a customer's active bookings in a shop. The shop's id has no colon, so the last one ends the customer's reference,
+    /// whatever is in it. `None` of other kinds, and in a cluster, where a customer's bookings are not in one place.
+    pub(super) fn reservations(&self, customer: &str) -> Option<String> {
+        let is_shop = match self.kind {
+            InventoryKind::Shop => true,
+            InventoryKind::Event | InventoryKind::Schedule => false,
+        };
+        (is_shop && !self.is_cluster).then(|| format!("user:reservations:{customer}:{}", self.id))
+    }
+
+    /// A hash: one booking.
+    pub(super) fn booking(&self, id: BookingId) -> String {
+        format!("booking:{}", self.id_in_key(id))
+    }
+
+    /// A JSON text that lasts as long as the booking's hold.
+    pub(super) fn hold(&self, id: BookingId) -> String {
+        format!("reservation:ttl:{}", self.id_in_key(id))
+    }
+
+    /// In a cluster in braces, so that all keys of a booking are in one slot.
+    fn id_in_key(&self, id: BookingId) -> String {
+        let id = id_text(id);
+        if self.is_cluster { format!("{{{id}}}") } else { id }
+    }
+
+    /// Under which name the holds of a box speak of it: what follows `inventory:quantity:`.
+    pub(super) fn box_inventory(&self, boxed: &str) -> String {
+        format!("{}:{boxed}", self.id.trim_start_matches('{').trim_end_matches('}'))
+    }
+
+    pub(super) fn is_cluster(&self) -> bool {
+        self.is_cluster
+    }
+
     /// A hash of pools by their names: areas, slots or boxes.
     pub(super) fn pools(&self) -> String {
         let pools = match self.kind {
@@ -63,9 +109,9 @@ impl Keys {
     }
 }
 
-/// A hash: one booking.
-pub(super) fn booking(id: BookingId) -> String {
-    format!("booking:{}", uuid::Uuid::from_bytes(id.to_bytes()))
+/// A booking's id, as clients know it.
+pub(super) fn id_text(id: BookingId) -> String {
+    uuid::Uuid::from_bytes(id.to_bytes()).to_string()
 }
 
 #[cfg(test)]
@@ -92,6 +138,18 @@ mod tests {
             assert_eq!(Keys::of(unknown, false), None, "{unknown}");
         }
         let id = BookingId::from_bytes([0x11; 16]);
-        assert_eq!(booking(id), "booking:11111111-1111-1111-1111-111111111111");
+        let bakery = Keys::of("acme/shop:bakery", false).expect("a shop");
+        assert_eq!(bakery.quantity(), "inventory:quantity:acme/bakery");
+        assert_eq!(bakery.booking(id), "booking:11111111-1111-1111-1111-111111111111");
+        assert_eq!(bakery.hold(id), "reservation:ttl:11111111-1111-1111-1111-111111111111");
+        assert_eq!(bakery.reservations("a:b c").as_deref(), Some("user:reservations:a:b c:acme/bakery"));
+        assert_eq!(hall.reservations("ann"), None);
+        let spread = Keys::of("default/shop:bakery", true).expect("a shop");
+        assert_eq!(spread.quantity(), "inventory:quantity:{bakery}");
+        assert_eq!(spread.booking(id), "booking:{11111111-1111-1111-1111-111111111111}");
+        assert_eq!(spread.hold(id), "reservation:ttl:{11111111-1111-1111-1111-111111111111}");
+        assert_eq!(spread.reservations("ann"), None);
+        let museum = Keys::of("default/schedule:museum", false).expect("a schedule");
+        assert_eq!(museum.slots_available(), "slots_avail:museum");
     }
 }

@@ -9,6 +9,7 @@
 //! | `check.rs` | whether it shows the truth, and what it does not |
 //! | `mirror.rs` | the task that keeps it up to date beside an engine |
 //! | `rebuild.rs`, `shown.rs` | the whole mirror from the store, and the whole check; which bookings are shown, so that none of another history stays |
+//! | `refused.rs` | refused bookings, which are in no journal |
 //! | `fan_out.rs` | nodes tell each other what has moved |
 //! | `redlock.rs`, `turns.rs` | locks that a majority of independent instances gives; turns made of them |
 //!
@@ -23,6 +24,7 @@ mod mirror;
 mod picture;
 mod rebuild;
 mod redlock;
+mod refused;
 mod shown;
 mod turns;
 mod urls;
@@ -40,6 +42,7 @@ pub use check::Difference;
 pub use instance::Instance;
 pub use mirror::{BEHIND, DRIFT};
 pub use rebuild::{Mirrored, RebuildError, check, rebuild};
+pub use refused::{RefusedBooking, RefusedBookings};
 pub use redlock::{Lock, LockError, LockSettings, Redlock};
 pub use turns::RedlockTurns;
 pub use urls::{Instances, UrlsError};
@@ -52,6 +55,7 @@ const FINISH_MAX: Duration = Duration::from_secs(2);
 pub struct Beside {
     mirror: JoinHandle<()>,
     finish: oneshot::Sender<()>,
+    refused: RefusedBookings,
     others: Aborted,
 }
 
@@ -64,10 +68,13 @@ impl Beside {
     pub fn start(instances: &Instances, engine: &Engine, store: Arc<dyn Store>) -> Beside {
         let first = || Arc::clone(instances.first());
         let (finish, told) = oneshot::channel();
+        let (refused, queued) = refused::queue();
         Beside {
             mirror: tokio::spawn(mirror::keep(first(), engine.clone(), told)),
             finish,
+            refused,
             others: Aborted(vec![
+                tokio::spawn(refused::write(first(), queued)),
                 tokio::spawn(mirror::repair(first(), engine.clone(), store)),
                 tokio::spawn(fan_out::tell(first(), engine.clone())),
                 tokio::spawn(fan_out::hear(first(), engine.clone())),
@@ -75,9 +82,14 @@ impl Beside {
         }
     }
 
+    /// Where to say which bookings this node refused.
+    pub fn refused_bookings(&self) -> RefusedBookings {
+        self.refused.clone()
+    }
+
     /// Writes to the mirror what the engine committed last, if Redis lets it, and ends. The engine may be closed already.
     pub async fn finish(self) {
-        let Beside { mut mirror, finish, others } = self;
+        let Beside { mut mirror, finish, refused: _, others } = self;
         drop(others);
         // It is there until it is told.
         let _ = finish.send(());

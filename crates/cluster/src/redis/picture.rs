@@ -3,12 +3,13 @@
 //! Everything is written as it is, never as a difference: so it does no harm to write something twice. What is not as in an
 //! earlier view is right only on a mirror that shows that very view: see `write.rs`.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use boxoffice_core::pool::Pool;
 use boxoffice_core::rules::InventoryStatus;
 use boxoffice_core::seats::{Counts, SeatState};
-use boxoffice_engine::view::{EventView, KindView, StockView, SubsectionView};
+use boxoffice_engine::view::{EventView, KindView, ScheduleView, ShopView, StockView, SubsectionView};
 use serde_json::{Map, Value, json};
 
 use super::keys::Keys;
@@ -28,6 +29,8 @@ pub(super) struct Write {
 pub(super) enum What {
     /// It is this text.
     Text(String),
+    /// It is this JSON document, or its text where the server has no JSON commands.
+    Document(Value),
     /// It is this bitmap.
     Bitmap(Vec<u8>),
     /// It is gone; of a hash, before its fields are written.
@@ -38,8 +41,8 @@ pub(super) enum What {
     Lose(Vec<String>),
     /// These seats of a bitmap, by their index, are in these states.
     Seats(Vec<(usize, u8)>),
-    /// So many seats are available in these rows, each of which is a key.
-    Rows(Vec<(u16, u32)>),
+    /// These counters, each a key of its own: this key, a colon and the counter's name.
+    Counters(Vec<(String, u32)>),
 }
 
 /// All of a stock.
@@ -56,7 +59,11 @@ pub(super) fn whole(keys: &Keys, stock: &StockView) -> Vec<Write> {
             }
             writes.push(sellout(keys, event));
         }
-        KindView::Schedule(_) | KindView::Shop(_) => {}
+        KindView::Schedule(schedule) => {
+            writes.push(Write { key: keys.slots_available(), what: What::Drop });
+            writes.extend(fields(&keys.slots_available(), slots_available(schedule)));
+        }
+        KindView::Shop(shop) => writes.extend(counters(keys.quantity(), quantities(shop))),
     }
     writes.push(Write { key: keys.pools(), what: What::Drop });
     writes.extend(fields(&keys.pools(), pools(stock)));
@@ -77,18 +84,26 @@ pub(super) fn since(keys: &Keys, before: &StockView, stock: &StockView) -> Vec<W
         (KindView::Schedule(before), KindView::Schedule(schedule)) => {
             let gone = before.slots.keys().filter(|slot| !schedule.slots.contains_key(slot));
             let gone: Vec<String> = gone.map(ToString::to_string).collect();
-            writes.extend(
-                gone.chunks(VALUES_MAX)
-                    .map(|gone| Write { key: keys.pools(), what: What::Lose(gone.to_vec()) }),
-            );
+            for gone in gone.chunks(VALUES_MAX) {
+                for key in [keys.pools(), keys.slots_available()] {
+                    writes.push(Write { key, what: What::Lose(gone.to_vec()) });
+                }
+            }
+            let known: HashMap<String, String> = slots_available(before).collect();
+            let changed = slots_available(schedule).filter(|(slot, count)| known.get(slot) != Some(count));
+            writes.extend(fields(&keys.slots_available(), changed));
         }
-        (KindView::Shop(_), KindView::Shop(_)) => {}
+        (KindView::Shop(before), KindView::Shop(shop)) => {
+            let known: HashMap<String, u32> = quantities(before).collect();
+            let changed = quantities(shop).filter(|(name, count)| known.get(name) != Some(count));
+            writes.extend(counters(keys.quantity(), changed));
+        }
         (KindView::Event(_) | KindView::Schedule(_) | KindView::Shop(_), _) => {
             unreachable!("an inventory never changes its kind")
         }
     }
     // Both are in the same order, but for what came or went.
-    let known: std::collections::HashMap<String, String> = pools(before).collect();
+    let known: HashMap<String, String> = pools(before).collect();
     let changed = pools(stock).filter(|(name, pool)| known.get(name) != Some(pool));
     writes.extend(fields(&keys.pools(), changed));
     writes
@@ -158,9 +173,25 @@ fn in_rows(
     subsection: &SubsectionView,
     rows: impl Iterator<Item = (u16, u32)>,
 ) -> Option<Write> {
-    let rows: Vec<(u16, u32)> = rows.collect();
-    let key = keys.available_in_rows(&subsection.address);
-    (!rows.is_empty()).then_some(Write { key, what: What::Rows(rows) })
+    counters(
+        keys.available_in_rows(&subsection.address),
+        rows.map(|(row, available)| (row.to_string(), available)),
+    )
+}
+
+fn counters(key: String, counters: impl Iterator<Item = (String, u32)>) -> Option<Write> {
+    let counters: Vec<(String, u32)> = counters.collect();
+    (!counters.is_empty()).then_some(Write { key, what: What::Counters(counters) })
+}
+
+/// How many places each slot has left.
+fn slots_available(schedule: &ScheduleView) -> impl Iterator<Item = (String, String)> + '_ {
+    schedule.slots.iter().map(|(slot, it)| (slot.to_string(), it.pool.available().to_string()))
+}
+
+/// How many boxes of each sort are left.
+fn quantities(shop: &ShopView) -> impl Iterator<Item = (String, u32)> + '_ {
+    shop.boxes.iter().map(|it| (it.id.to_string(), it.pool.available()))
 }
 
 fn fields(key: &str, fields: impl Iterator<Item = (String, String)>) -> Vec<Write> {
@@ -187,7 +218,7 @@ fn state(keys: &Keys, stock: &StockView) -> Write {
             state["shop_stats"] = stats(total(shop.boxes.iter().map(|boxed| boxed.pool)));
         }
     }
-    text(keys.state(), state.to_string())
+    Write { key: keys.state(), what: What::Document(state) }
 }
 
 fn sections(event: &EventView) -> Value {
@@ -208,7 +239,9 @@ fn sections(event: &EventView) -> Value {
 
 fn stats(counts: Counts) -> Value {
     let Counts { available, held, sold, blocked } = counts;
-    json!({ "available": available, "held": held, "sold": sold, "blocked": blocked, "total": counts.total() })
+    json!({
+        "available": available, "reserved": held, "sold": sold, "blocked": blocked, "total": counts.total(),
+    })
 }
 
 fn total(pools: impl Iterator<Item = Pool>) -> Counts {

@@ -110,7 +110,7 @@ pub(super) async fn one(
     let Some(mut truth) = read(instance, store, number).await? else { return Ok(None) };
     if let Some(shown) = shown_before {
         write::forget(instance, &truth.keys).await?;
-        shown.remove_others(instance, &truth.name, &truth.bookings).await?;
+        shown.remove_others(instance, &truth.keys, &truth.name, &truth.bookings).await?;
         truth.write(instance, Guard::None).await?;
         let reading = Arc::clone(store);
         let heads = blocking(move || reading.heads_of(&[number])).await?;
@@ -137,7 +137,8 @@ async fn check_one(
         let keys = &truth.keys;
         let mut look = check::stock(instance, keys, &truth.stock).await?;
         if look == Look::Compared(0, None) {
-            let difference = check::bookings(instance, &truth.name, &truth.stock, &truth.bookings).await?;
+            let difference =
+                check::bookings(instance, keys, &truth.name, &truth.stock, &truth.bookings).await?;
             let at =
                 write::sequences(instance, std::slice::from_ref(keys)).await?.into_iter().next().flatten();
             look = match difference {

@@ -7,21 +7,29 @@ use boxoffice_core::booking::Booking;
 use redis::{Cmd, FromRedisValue, RedisResult, Value, cmd};
 
 use super::instance::Instance;
-use super::keys;
+use super::keys::Keys;
 
 /// Keys that a server looks at for each question: it does nothing else meanwhile.
 const LOOKED_AT: usize = 1_000;
 /// All bookings.
 const PATTERN: &str = "booking:*";
 
-/// Removes a booking if it is one of this inventory.
+/// Removes a booking, its hold and its place among its customer's if it is one of this inventory.
 const REMOVE: &str = "
-if redis.call('HGET', KEYS[1], 'inventory') == ARGV[1] then return redis.call('DEL', KEYS[1]) end
-return 0
+if redis.call('HGET', KEYS[1], 'inventory') ~= ARGV[1] then return 0 end
+redis.call('DEL', KEYS[1], KEYS[2])
+if KEYS[3] then redis.call('SREM', KEYS[3], ARGV[2]) end
+return 1
 ";
 
-/// The keys of all bookings that the mirror showed at some moment, by the name of their inventory.
-pub(super) struct Shown(HashMap<String, Vec<String>>);
+/// All bookings that the mirror showed at some moment, by the name of their inventory.
+pub(super) struct Shown(HashMap<String, Vec<ShownBooking>>);
+
+struct ShownBooking {
+    key: String,
+    /// An earlier program did not say.
+    customer: Option<String>,
+}
 
 impl Shown {
     /// Looks at the whole mirror, once.
@@ -51,15 +59,18 @@ impl Shown {
     async fn add(&mut self, instance: &Instance, keys: Vec<String>) -> RedisResult<()> {
         for keys in keys.chunks(LOOKED_AT) {
             let of = |key: &String| {
-                let mut of = cmd("HGET");
-                of.arg(key).arg("inventory");
+                let mut of = cmd("HMGET");
+                of.arg(key).arg("inventory").arg("customer");
                 of
             };
             let answers = instance.run(keys.iter().map(of).collect()).await?;
             for (key, answer) in keys.iter().zip(answers) {
                 // One that is gone meanwhile has none.
-                if let Some(inventory) = Option::<String>::from_redis_value(answer)? {
-                    self.0.entry(inventory).or_default().push(key.clone());
+                let (inventory, customer): (Option<String>, Option<String>) =
+                    FromRedisValue::from_redis_value(answer)?;
+                if let Some(inventory) = inventory {
+                    let booking = ShownBooking { key: key.clone(), customer };
+                    self.0.entry(inventory).or_default().push(booking);
                 }
             }
         }
@@ -70,16 +81,21 @@ impl Shown {
     pub(super) async fn remove_others(
         &self,
         instance: &Instance,
+        keys: &Keys,
         name: &str,
         bookings: &[Arc<Booking>],
     ) -> RedisResult<()> {
         let Some(shown) = self.0.get(name) else { return Ok(()) };
-        let known: HashSet<String> = bookings.iter().map(|booking| keys::booking(booking.id)).collect();
-        let others: Vec<&String> = shown.iter().filter(|key| !known.contains(*key)).collect();
+        let known: HashSet<String> = bookings.iter().map(|booking| keys.booking(booking.id)).collect();
+        let others: Vec<&ShownBooking> =
+            shown.iter().filter(|booking| !known.contains(&booking.key)).collect();
         for some in others.chunks(LOOKED_AT) {
-            let remove = |key: &&String| {
+            let remove = |booking: &&ShownBooking| {
+                let id = booking.key.trim_start_matches("booking:");
+                let set = booking.customer.as_deref().and_then(|customer| keys.reservations(customer));
                 let mut remove = cmd("EVAL");
-                remove.arg(REMOVE).arg(1).arg(*key).arg(name);
+                remove.arg(REMOVE).arg(2 + usize::from(set.is_some()));
+                remove.arg(&booking.key).arg(format!("reservation:ttl:{id}")).arg(set).arg(name).arg(id);
                 remove
             };
             instance.run(some.iter().map(remove).collect()).await?;

@@ -71,7 +71,7 @@ impl RedlockTurns {
         if let Some(before) = before {
             tokio::time::sleep(OTHERS_FIRST.saturating_sub(before.elapsed())).await;
         }
-        let name = format!("boxoffice:turn:{}", inventory.0);
+        let name = format!("lock:inventory:{}", inventory.0);
         let LockSettings { retries, retry_delay, retry_jitter, .. } = self.settings;
         for _ in 0..retries {
             match self.attempt(&name).await {

@@ -34,6 +34,9 @@ for k = 2, #KEYS do
   local what, first, last = ARGV[a], a + 2, a + 1 + tonumber(ARGV[a + 1])
   if what == 'text' then
     redis.call('SET', KEYS[k], ARGV[first])
+  elseif what == 'document' then
+    redis.call('DEL', KEYS[k])
+    redis.call('JSON.SET', KEYS[k], '$', ARGV[first])
   elseif what == 'drop' then
     redis.call('DEL', KEYS[k])
   elseif what == 'fields' then
@@ -49,7 +52,7 @@ for k = 2, #KEYS do
       sets[#sets + 1] = ARGV[i + 1]
     end
     redis.call('BITFIELD', KEYS[k], unpack(sets))
-  elseif what == 'rows' then
+  elseif what == 'counters' then
     for i = first, last, 2 do
       redis.call('SET', KEYS[k] .. ':' .. ARGV[i], ARGV[i + 1])
     end
@@ -61,18 +64,34 @@ return 1
 ";
 
 /// Whether a later version stays; then of each booking: its version, how long it is shown (zero: as long as it lives), whether it
-/// is written if it is not there, and its fields.
+/// is written if it is not there, when its hold ends (zero: it is none), what stands at the hold's key, its customer's set
+/// (empty: none), whether it is in that set and under which id, and its fields.
 const BOOKINGS: &str = "
-local a = 2
-for k = 1, #KEYS do
-  local version, shown, always = tonumber(ARGV[a]), tonumber(ARGV[a + 1]), ARGV[a + 2]
-  local last = a + 3 + tonumber(ARGV[a + 3])
+local a, k = 2, 1
+while k <= #KEYS do
+  local version, shown, always = tonumber(ARGV[a]), ARGV[a + 1], ARGV[a + 2]
+  local ends, hold, member, active = ARGV[a + 3], ARGV[a + 4], ARGV[a + 5], ARGV[a + 6]
+  local last = a + 7 + tonumber(ARGV[a + 7])
   local there = tonumber(redis.call('HGET', KEYS[k], 'version') or '-1')
-  if (there <= version or ARGV[1] == 'anyway') and (there >= 0 or always == 'yes') then
-    redis.call('DEL', KEYS[k])
-    redis.call('HSET', KEYS[k], unpack(ARGV, a + 4, last))
-    if shown > 0 then redis.call('PEXPIRE', KEYS[k], shown) end
+  if there <= version or ARGV[1] == 'anyway' then
+    if there >= 0 or always == 'yes' then
+      redis.call('DEL', KEYS[k])
+      redis.call('HSET', KEYS[k], unpack(ARGV, a + 8, last))
+      if shown ~= '0' then redis.call('PEXPIRE', KEYS[k], shown) end
+    end
+    if ends ~= '0' then
+      redis.call('SET', KEYS[k + 1], hold)
+      redis.call('PEXPIREAT', KEYS[k + 1], ends)
+    else
+      redis.call('DEL', KEYS[k + 1])
+    end
+    if active == 'yes' then
+      redis.call('SADD', KEYS[k + 2], member)
+    elseif member ~= '' then
+      redis.call('SREM', KEYS[k + 2], member)
+    end
   end
+  if member == '' then k = k + 2 else k = k + 3 end
   a = last + 1
 end
 return #KEYS
@@ -119,8 +138,10 @@ pub(super) async fn since(
     changed: &[Arc<Booking>],
 ) -> RedisResult<Written> {
     let from = i64::try_from(before.sequence).unwrap_or(i64::MAX);
-    let stock_written = stock_command(keys, from, stock.sequence, &picture::since(keys, before, stock));
-    let mut commands = bookings_commands(instance, name, stock, changed, true, Guard::Version);
+    let has_json = instance.has_json().await?;
+    let writes = picture::since(keys, before, stock);
+    let stock_written = stock_command(keys, from, stock.sequence, &writes, has_json);
+    let mut commands = bookings_commands(keys, name, stock, changed, true, Guard::Version);
     if instance.is_cluster() {
         // In any order among themselves, and before the sequence that says that they are there.
         instance.run(std::mem::take(&mut commands)).await?;
@@ -139,9 +160,10 @@ pub(super) async fn whole(
     guard: Guard,
 ) -> RedisResult<Written> {
     for some in bookings.chunks(BOOKINGS_AHEAD) {
-        instance.run(bookings_commands(instance, name, stock, some, false, guard)).await?;
+        instance.run(bookings_commands(keys, name, stock, some, false, guard)).await?;
     }
-    let command = stock_command(keys, WHOLE, stock.sequence, &picture::whole(keys, stock));
+    let has_json = instance.has_json().await?;
+    let command = stock_command(keys, WHOLE, stock.sequence, &picture::whole(keys, stock), has_json);
     verdict(instance.run(vec![command]).await?)
 }
 
@@ -161,7 +183,7 @@ fn verdict(answers: Vec<Value>) -> RedisResult<Written> {
     })
 }
 
-fn stock_command(keys: &Keys, since: i64, to: u64, writes: &[Write]) -> Cmd {
+fn stock_command(keys: &Keys, since: i64, to: u64, writes: &[Write], has_json: bool) -> Cmd {
     let mut eval = cmd("EVAL");
     eval.arg(STOCK).arg(writes.len() + 1).arg(keys.sequence());
     for write in writes {
@@ -171,6 +193,9 @@ fn stock_command(keys: &Keys, since: i64, to: u64, writes: &[Write]) -> Cmd {
     for write in writes {
         match &write.what {
             What::Text(text) => eval.arg("text").arg(1).arg(text),
+            What::Document(document) => {
+                eval.arg(if has_json { "document" } else { "text" }).arg(1).arg(document.to_string())
+            }
             What::Bitmap(bits) => eval.arg("text").arg(1).arg(bits.as_slice()),
             What::Drop => eval.arg("drop").arg(0),
             What::Fields(fields) => eval.arg("fields").arg(2 * fields.len()).arg(fields),
@@ -182,27 +207,29 @@ fn stock_command(keys: &Keys, since: i64, to: u64, writes: &[Write]) -> Cmd {
                 }
                 &mut eval
             }
-            What::Rows(rows) => eval.arg("rows").arg(2 * rows.len()).arg(rows),
+            What::Counters(counters) => eval.arg("counters").arg(2 * counters.len()).arg(counters),
         };
     }
     eval
 }
 
 fn bookings_commands(
-    instance: &Instance,
+    keys: &Keys,
     name: &str,
     stock: &StockView,
     bookings: &[Arc<Booking>],
     ended_too: bool,
     guard: Guard,
 ) -> Vec<Cmd> {
-    let at_once = if instance.is_cluster() { 1 } else { BOOKINGS_AT_ONCE };
+    let at_once = if keys.is_cluster() { 1 } else { BOOKINGS_AT_ONCE };
     let command = |some: &[Arc<Booking>]| {
         let mut eval = cmd("EVAL");
-        eval.arg(BOOKINGS).arg(some.len());
-        for booking in some {
-            eval.arg(keys::booking(booking.id));
-        }
+        let keys_of = |booking: &Arc<Booking>| {
+            let set = keys.reservations(&booking.customer);
+            [keys.booking(booking.id), keys.hold(booking.id)].into_iter().chain(set)
+        };
+        let all: Vec<String> = some.iter().flat_map(keys_of).collect();
+        eval.arg(BOOKINGS).arg(all.len()).arg(all);
         eval.arg(match guard {
             Guard::Version => "later",
             Guard::None => "anyway",
@@ -212,7 +239,13 @@ fn bookings_commands(
             let shown = if has_ended { ENDED_SHOWN.as_millis() } else { 0 };
             let always = if ended_too || !has_ended { "yes" } else { "no" };
             let fields = bookings::fields(name, booking, stock);
-            eval.arg(booking.version).arg(shown.to_string()).arg(always).arg(2 * fields.len()).arg(&fields);
+            let ends = booking.deadline().map_or(0, |deadline| deadline.0);
+            let hold = bookings::hold(keys, name, booking, stock).unwrap_or_default();
+            let is_in_set = keys.reservations(&booking.customer).is_some();
+            let member = if is_in_set { keys::id_text(booking.id) } else { String::new() };
+            let active = if is_in_set && booking.is_active() { "yes" } else { "no" };
+            eval.arg(booking.version).arg(shown.to_string()).arg(always);
+            eval.arg(ends).arg(hold).arg(member).arg(active).arg(2 * fields.len()).arg(&fields);
         }
         eval
     };
@@ -327,15 +360,16 @@ mod tests {
     async fn a_booking_never_goes_back_to_an_earlier_version() {
         let server = Redis::start(&[]).unwrap();
         let instances = Instances::parse(&server.url()).unwrap();
-        let (redis, key) = (instances.first(), keys::booking(BOOKING));
+        let (redis, keys) = (instances.first(), Keys::of(NAME, false).unwrap());
+        let key = keys.booking(BOOKING);
         let (views, bookings) = history();
         let write = async |booking: usize, ended_too: bool| {
             let booking = &bookings[booking..=booking];
-            let commands = bookings_commands(redis, NAME, &views[3], booking, ended_too, Guard::Version);
+            let commands = bookings_commands(&keys, NAME, &views[3], booking, ended_too, Guard::Version);
             redis.run(commands).await.unwrap();
         };
         let there = async |version: usize| {
-            let shown = check::bookings(redis, NAME, &views[3], &bookings[version..=version]).await.unwrap();
+            let shown = check::bookings(redis, &keys, NAME, &views[3], &bookings[version..=version]).await.unwrap();
             shown.is_none() && server.ask(&["EXISTS", &key]).unwrap() == ":1"
         };
         // One that has ended is not shown if it was not.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use boxoffice_cluster::postgres::PostgresStore;
-use boxoffice_cluster::redis::{Beside, Instances, Mirrored, RedlockTurns, check};
+use boxoffice_cluster::redis::{Beside, Instances, Mirrored, RedlockTurns, RefusedBookings, check};
 use boxoffice_engine::store::Store;
 use boxoffice_engine::{Clock, Engine, Settings};
 use boxoffice_services::Redis;
@@ -43,6 +43,10 @@ impl Node {
         Arc::clone(&self.store) as _
     }
 
+    pub(crate) fn refused_bookings(&self) -> RefusedBookings {
+        self.beside.refused_bookings()
+    }
+
     pub(crate) async fn stop(self) {
         let Node { engine, beside, .. } = self;
         tokio::task::spawn_blocking(move || engine.close()).await.unwrap().unwrap();
@@ -65,7 +69,12 @@ pub(crate) async fn await_mirror(urls: &str, store: &Arc<dyn Store>) -> Result<M
 
 /// What a server answers to one command, on a connection of its own.
 pub(crate) async fn ask<T: FromRedisValue>(redis: &Redis, words: &[&str]) -> T {
-    let client = redis::Client::open(redis.url()).unwrap();
+    ask_at(&redis.url(), words).await
+}
+
+/// The same of any server.
+pub(crate) async fn ask_at<T: FromRedisValue>(url: &str, words: &[&str]) -> T {
+    let client = redis::Client::open(url).unwrap();
     let mut connection = client.get_multiplexed_async_connection().await.unwrap();
     let mut command = Cmd::new();
     for word in words {

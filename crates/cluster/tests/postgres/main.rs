@@ -5,6 +5,7 @@ mod commits;
 mod contract;
 mod cuts;
 mod database;
+mod documents;
 mod fan_out;
 mod kafka;
 mod mirror;

@@ -114,7 +114,7 @@ async fn the_mirror_shows_what_two_nodes_sell_of_every_kind() {
     assert!(live.len() > 5);
     for booking in live {
         let (id, status) = booking.split_once('|').unwrap();
-        assert_eq!(ask::<String>(&redis, &["HGET", &format!("booking:{id}"), "status"]).await, status);
+        assert_eq!(ask::<String>(&redis, &["HGET", &format!("booking:{id}"), "state"]).await, status);
     }
     for node in nodes {
         node.stop().await;
@@ -151,7 +151,7 @@ async fn what_somebody_changed_in_the_mirror_is_named_and_repaired() {
     node.stop().await;
     // With nobody there to repair it, a booking that is wrong is named, and rebuilding helps.
     let id: Vec<String> = ask(&redis, &["KEYS", "booking:*"]).await;
-    ask::<redis::Value>(&redis, &["HSET", &id[0], "status", "confirmed"]).await;
+    ask::<redis::Value>(&redis, &["HSET", &id[0], "state", "confirmed"]).await;
     let store = database.shared_store();
     let difference = check(instances.first(), &store, |_, _| {}).await.unwrap_err().to_string();
     assert!(difference.contains(&id[0]), "{difference}");
@@ -171,7 +171,7 @@ async fn rebuilding_leaves_no_booking_of_another_history() {
     node.stop().await;
     // As if the database had been put back to a moment before these.
     let known: Vec<String> = ask(&redis, &["KEYS", "booking:*"]).await;
-    ask::<redis::Value>(&redis, &["HSET", &known[0], "version", "1000", "status", "redeemed"]).await;
+    ask::<redis::Value>(&redis, &["HSET", &known[0], "version", "1000", "state", "redeemed"]).await;
     let gone = "booking:11111111-1111-1111-1111-111111111111";
     ask::<redis::Value>(&redis, &["HSET", gone, "version", "1", "inventory", HALL]).await;
     let others = "booking:22222222-2222-2222-2222-222222222222";
@@ -179,7 +179,7 @@ async fn rebuilding_leaves_no_booking_of_another_history() {
     let (instances, store) = (instances(&urls), database.shared_store());
     rebuild(instances.first(), &store, |_, _| {}).await.unwrap();
     check(instances.first(), &store, |_, _| {}).await.unwrap();
-    assert_eq!(ask::<String>(&redis, &["HGET", &known[0], "status"]).await, "on_hold");
+    assert_eq!(ask::<String>(&redis, &["HGET", &known[0], "state"]).await, "on_hold");
     assert_eq!(ask::<u32>(&redis, &["EXISTS", gone]).await, 0);
     assert_eq!(ask::<u32>(&redis, &["EXISTS", others]).await, 1, "it is nobody's here");
 }
@@ -321,7 +321,7 @@ async fn a_cluster_has_the_keys_of_an_inventory_in_one_place() {
     assert_eq!(ask::<String>(&redis, &["GET", "seats_avail:{hall}:A-1"]).await, "19");
     node.stop().await;
     // From nothing, too: what is there is found on all servers.
-    let gone = "booking:11111111-1111-1111-1111-111111111111";
+    let gone = "booking:{11111111-1111-1111-1111-111111111111}";
     ask::<redis::Value>(&redis, &["HSET", gone, "version", "1", "inventory", HALL]).await;
     let (instances, store) = (instances(&urls), database.shared_store());
     rebuild(instances.first(), &store, |_, _| {}).await.unwrap();

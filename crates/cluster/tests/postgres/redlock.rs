@@ -152,13 +152,14 @@ impl Turns for NobodyAsks {
 
 #[tokio::test]
 async fn who_has_asked_for_a_turn_often_enough_goes_without() {
-    let (_servers, urls) = three();
+    let (servers, urls) = three();
     let turns = |retries: u32| {
         let settings = LockSettings { retries, ..RedlockTurns::settings() };
         RedlockTurns::new(&instances(&urls), settings, Box::new(NobodyAsks))
     };
     let hall = InventoryNumber(1);
     let held = turns(0).take(hall).await.unwrap();
+    assert_eq!(ask::<u32>(&servers[0], &["EXISTS", "lock:inventory:1"]).await, 1);
     let (impatient, patient) = (turns(3), turns(100_000));
     assert!(impatient.take(hall).await.is_err(), "others have it");
     let waiting = tokio::spawn(async move { patient.take(hall).await.is_ok() });
