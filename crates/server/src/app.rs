@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
+use boxoffice_cluster::redis::RefusedBookings;
 use boxoffice_engine::Engine;
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
@@ -43,9 +44,13 @@ pub(crate) struct AppSettings {
     pub(crate) loopback: bool,
     /// How long the answer of an idempotency key is kept.
     pub(crate) idempotency_keep_seconds: u32,
+    /// How long holds last in new inventories that do not say so; `None`: as their kind has it.
+    pub(crate) hold_ttl_seconds: Option<u32>,
     pub(crate) rates: RateSettings,
     /// The `public` key that this server's own pages use.
     pub(crate) pages_key: Option<String>,
+    /// Where refused bookings go beside the answer: the mirror, if there is one.
+    pub(crate) refused_bookings: Option<RefusedBookings>,
     /// Whether webhooks may use plain HTTP and lead to addresses that are not public: for tests.
     pub(crate) webhooks_allow_insecure: bool,
 }
@@ -55,8 +60,10 @@ impl Default for AppSettings {
         AppSettings {
             loopback: true,
             idempotency_keep_seconds: 86_400,
+            hold_ttl_seconds: None,
             rates: RateSettings::default(),
             pages_key: None,
+            refused_bookings: None,
             webhooks_allow_insecure: false,
         }
     }

@@ -17,6 +17,15 @@ const REQUIREMENTS: &str = include_str!("../fakeredis/requirements.txt");
 const PROGRAM: &str = "
 import sys
 from fakeredis import TcpFakeServer
+from fakeredis._clients import _tcp_server
+
+encode = _tcp_server.encode_reply
+
+# By itself it sends values as simple strings, which cannot hold the bytes of a bitmap.
+def encode_in_bulk(value, protocol, nested=False):
+    return encode(value, protocol, nested or value not in (b'OK', 'OK', b'PONG', 'PONG'))
+
+_tcp_server.encode_reply = encode_in_bulk
 TcpFakeServer(('127.0.0.1', int(sys.argv[1])), server_version=(7,)).serve_forever()
 ";
 

@@ -108,7 +108,9 @@ pub(super) async fn bookings(
                 let (found, expected) =
                     (bool::from_redis_value(answers.next().unwrap_or(Value::Nil))?, booking.is_active());
                 if found != expected {
-                    let said = |is_in: bool| format!("{} {}", keys::id_text(booking.id), if is_in { "in it" } else { "not in it" });
+                    let said = |is_in: bool| {
+                        format!("{} {}", keys::id_text(booking.id), if is_in { "in it" } else { "not in it" })
+                    };
                     return Ok(Some(Difference { key, found: said(found), expected: said(expected) }));
                 }
             }

@@ -42,8 +42,8 @@ pub use check::Difference;
 pub use instance::Instance;
 pub use mirror::{BEHIND, DRIFT};
 pub use rebuild::{Mirrored, RebuildError, check, rebuild};
-pub use refused::{RefusedBooking, RefusedBookings};
 pub use redlock::{Lock, LockError, LockSettings, Redlock};
+pub use refused::{RefusedBooking, RefusedBookings};
 pub use turns::RedlockTurns;
 pub use urls::{Instances, UrlsError};
 

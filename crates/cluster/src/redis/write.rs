@@ -369,7 +369,8 @@ mod tests {
             redis.run(commands).await.unwrap();
         };
         let there = async |version: usize| {
-            let shown = check::bookings(redis, &keys, NAME, &views[3], &bookings[version..=version]).await.unwrap();
+            let shown =
+                check::bookings(redis, &keys, NAME, &views[3], &bookings[version..=version]).await.unwrap();
             shown.is_none() && server.ask(&["EXISTS", &key]).unwrap() == ":1"
         };
         // One that has ended is not shown if it was not.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use boxoffice_cluster::postgres::PostgresStore;
-use boxoffice_cluster::redis::{Beside, Instances, Mirrored, RedlockTurns, RefusedBookings, check};
+use boxoffice_cluster::redis::{Beside, Instances, Mirrored, RedlockTurns, check};
 use boxoffice_engine::store::Store;
 use boxoffice_engine::{Clock, Engine, Settings};
 use boxoffice_services::Redis;
@@ -24,7 +24,7 @@ pub(crate) fn instances(urls: &str) -> Instances {
 pub(crate) struct Node {
     pub(crate) engine: Engine,
     pub(crate) store: Arc<PostgresStore>,
-    beside: Beside,
+    pub(crate) beside: Beside,
 }
 
 impl Node {
@@ -41,10 +41,6 @@ impl Node {
 
     pub(crate) fn store(&self) -> Arc<dyn Store> {
         Arc::clone(&self.store) as _
-    }
-
-    pub(crate) fn refused_bookings(&self) -> RefusedBookings {
-        self.beside.refused_bookings()
     }
 
     pub(crate) async fn stop(self) {

@@ -116,8 +116,7 @@ async fn speaks_the_documents_language(url: &str) {
     let hold_key = format!("reservation:ttl:{bakery_id}");
     assert_eq!(left().await, 5);
     assert_eq!(ask_at::<Vec<String>>(url, &["SMEMBERS", set]).await, [bakery_id.clone()]);
-    let hold_of_box: Value =
-        serde_json::from_str(&ask_at::<String>(url, &["GET", &hold_key]).await).unwrap();
+    let hold_of_box: Value = serde_json::from_str(&ask_at::<String>(url, &["GET", &hold_key]).await).unwrap();
     assert_eq!(hold_of_box["reservationId"], bakery_id.as_str());
     assert_eq!(hold_of_box["userId"], "a:b {c}");
     assert_eq!(hold_of_box["boxInventoryId"], "bakery:evening");
@@ -159,7 +158,8 @@ async fn speaks_the_documents_language(url: &str) {
     }
     let gone = "11111111-1111-1111-1111-111111111111";
     let gone_booking = format!("booking:{gone}");
-    ask_at::<u32>(url, &["HSET", &gone_booking, "version", "1", "inventory", BAKERY, "customer", "bob"]).await;
+    ask_at::<u32>(url, &["HSET", &gone_booking, "version", "1", "inventory", BAKERY, "customer", "bob"])
+        .await;
     ask_at::<u32>(url, &["SADD", "user:reservations:bob:bakery", gone]).await;
     rebuild(instances.first(), &store, |_, _| {}).await.unwrap();
     let exist = ["EXISTS", &gone_booking, "user:reservations:bob:bakery"];
@@ -188,7 +188,11 @@ async fn mirror_on_a_server_with_json_answers_paths_of_the_documents() {
     // As a server left it that was written before it had JSON commands.
     ask_at::<()>(&url, &["SET", "event_state:hall", "{}"]).await;
     speaks_the_documents_language(&url).await;
-    let get = async |path: &str| ask_at::<String>(&url, &["JSON.GET", "event_state:hall", path]).await;
+    let get = async |path: &str| {
+        let found = ask_at::<String>(&url, &["JSON.GET", "event_state:hall", path]).await;
+        // The stand-in counts in floating point.
+        found.replace(".0]", "]")
+    };
     assert_eq!(get("$.event_stats.sold").await, "[2]");
     assert_eq!(get("$.event_stats.reserved").await, "[0]");
     assert_eq!(get("$.sections.A.price").await, "[1000]");
@@ -211,8 +215,9 @@ async fn refused_booking_is_shown_as_failed_until_it_is_granted() {
     let field = async |id: BookingId, field: &str| {
         ask_at::<Option<String>>(&url, &["HGET", &format!("booking:{}", id_text(id)), field]).await
     };
-    let lasts = async |id: BookingId| ask_at::<i64>(&url, &["PTTL", &format!("booking:{}", id_text(id))]).await;
-    let refusals = node.refused_bookings();
+    let lasts =
+        async |id: BookingId| ask_at::<i64>(&url, &["PTTL", &format!("booking:{}", id_text(id))]).await;
+    let refusals = node.beside.refused_bookings();
     for id in [granted, refused] {
         let reason = "Some of these seats are not free.".to_owned();
         refusals.note(RefusedBooking { id, inventory: HALL.into(), code: "SEAT_UNAVAILABLE", reason });

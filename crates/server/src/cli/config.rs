@@ -1,7 +1,8 @@
 //! The configuration file: options of `serve` by their names, for whoever prefers a file to flags.
 //!
 //! What the file says is put behind the arguments, for those options that neither a flag nor the environment set. So it is
-//! checked like a flag, and a flag beats the environment, which beats the file, which beats the default.
+//! checked like a flag, and a flag beats the environment, which beats the file, which beats the default. Variables that other
+//! programs use, too, such as `PORT`, are between the file and the default: see `environment.rs`.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,26 +11,38 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, Error, Parser};
 
-use super::serve;
+use super::{environment, serve};
 
 /// Reads the command line, and the configuration file if it names one.
 pub(super) fn parse<C: Parser>(mut arguments: Vec<OsString>) -> Result<C, Error> {
     let mut command = C::command();
     let mut matches = command.try_get_matches_from_mut(&arguments)?;
-    let of_serve = match matches.subcommand() {
-        None => Some(&matches),
-        Some(("serve", of_serve)) => Some(of_serve),
-        Some(_) => None,
-    };
-    let path = of_serve.and_then(|of_serve| Some((of_serve, of_serve.get_one::<PathBuf>("config")?)));
-    if let Some((of_serve, path)) = path {
+    let of_serve_given = of_serve(&matches);
+    let path = of_serve_given.and_then(|given| Some((given, given.get_one::<PathBuf>("config")?)));
+    if let Some((given, path)) = path {
         let wrong = |message: String| command.clone().error(ErrorKind::InvalidValue, message);
         let text = std::fs::read_to_string(path);
         let text = text.map_err(|error| wrong(format!("the configuration {}: {error}", path.display())))?;
-        arguments.extend(options_in(&text, path, of_serve).map_err(wrong)?);
+        arguments.extend(options_in(&text, path, given).map_err(wrong)?);
         matches = command.try_get_matches_from_mut(&arguments)?;
     }
+    let wrong = |message: String| command.clone().error(ErrorKind::InvalidValue, message);
+    environment::refuse_unknown(&command, std::env::vars_os()).map_err(wrong)?;
+    for (variable, argument) in environment::usual(of_serve(&matches)).map_err(wrong)? {
+        arguments.push(argument.into());
+        let read = command.try_get_matches_from_mut(&arguments);
+        matches = read.map_err(|error| environment::explain(&command, variable, &error))?;
+    }
     C::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// What was given to `serve`, if that is what is asked for.
+fn of_serve(matches: &ArgMatches) -> Option<&ArgMatches> {
+    match matches.subcommand() {
+        None => Some(matches),
+        Some(("serve", given)) => Some(given),
+        Some(_) => None,
+    }
 }
 
 /// The options that the file sets and nothing else does, as arguments.

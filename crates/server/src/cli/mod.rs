@@ -5,6 +5,7 @@ mod client;
 mod config;
 mod console;
 mod demo;
+mod environment;
 mod export;
 mod kafka;
 mod keys;

@@ -14,7 +14,7 @@ use super::store::Started;
 #[derive(Debug, Clone, Args)]
 pub(super) struct Redis {
     /// Redis or Kvrocks beside a database, for the mirror and for what servers tell each other: redis://host:port, one, or three
-    /// and more with commas between them. The environment's `REDIS_URLS` says the same.
+    /// and more with commas between them. Also read from `REDIS_URLS` and, for one, `REDIS_URL`.
     #[arg(long, value_name = "URLS", env = "BOXOFFICE_REDIS_URLS", hide_env_values = true)]
     redis_urls: Option<String>,
 }
@@ -22,10 +22,15 @@ pub(super) struct Redis {
 impl Redis {
     /// Its instances, if anybody said where they are.
     pub(super) fn instances(&self) -> Result<Option<Instances>, Failure> {
-        let usual = || std::env::var("REDIS_URLS").ok().filter(|urls| !urls.is_empty());
-        let urls = self.redis_urls.clone().or_else(usual);
-        let parse =
-            |urls: String| Instances::parse(&urls).map_err(|error| Failure::nonsense(error.to_string()));
+        let usual = |name: &'static str| {
+            let urls = std::env::var(name).ok().filter(|urls| !urls.is_empty())?;
+            Some((name, urls))
+        };
+        let ours = self.redis_urls.clone().map(|urls| ("--redis-urls", urls));
+        let urls = ours.or_else(|| usual("REDIS_URLS")).or_else(|| usual("REDIS_URL"));
+        let parse = |(name, urls): (&str, String)| {
+            Instances::parse(&urls).map_err(|error| Failure::nonsense(format!("{name}: {error}")))
+        };
         urls.map(parse).transpose()
     }
 
@@ -33,7 +38,7 @@ impl Redis {
     pub(super) fn start(&self, started: &Started) -> Result<Option<Beside>, Failure> {
         let Some(instances) = self.instances()? else { return Ok(None) };
         let Some(database) = &started.database else {
-            let why = "Redis is for servers that share a database: give one with --database-url, or leave out --redis-urls";
+            let why = "Redis is for servers that share a database: give one with --database-url, or leave out --redis-urls, REDIS_URLS and REDIS_URL";
             return Err(Failure::nonsense(why));
         };
         tracing::info!("Redis is at {}", instances.first().place());
@@ -47,18 +52,18 @@ impl Redis {
 pub(super) struct Locks {
     /// After so long a server's turn ends by itself, in milliseconds; it is extended every half a second. The environment's
     /// `LOCK_TTL_MS` says the same.
-    #[arg(long, env = "BOXOFFICE_LOCK_TTL_MS", default_value = usual("LOCK_TTL_MS", "3000"), value_parser = value_parser!(u32).range(1_000..=60_000))]
+    #[arg(long, env = "BOXOFFICE_LOCK_TTL_MS", default_value_t = 3_000, value_parser = value_parser!(u32).range(1_000..=60_000))]
     lock_ttl_ms: u32,
     /// The part of it by which the clocks of the Redis servers may drift apart. The environment's `REDLOCK_DRIFT_FACTOR` says the same.
-    #[arg(long, env = "BOXOFFICE_REDLOCK_DRIFT_FACTOR", default_value = usual("REDLOCK_DRIFT_FACTOR", "0.01"), value_parser = drift_factor)]
+    #[arg(long, env = "BOXOFFICE_REDLOCK_DRIFT_FACTOR", default_value_t = 0.01, value_parser = drift_factor)]
     redlock_drift_factor: f64,
     /// How often a turn that another server has is asked for again before this one goes without. After a second it does so in any
     /// case. The environment's `REDLOCK_RETRY_COUNT` says the same.
-    #[arg(long, env = "BOXOFFICE_REDLOCK_RETRY_COUNT", default_value = usual("REDLOCK_RETRY_COUNT", "1000"))]
+    #[arg(long, env = "BOXOFFICE_REDLOCK_RETRY_COUNT", default_value_t = 1_000)]
     redlock_retry_count: u32,
     /// How long to wait before a turn is asked for again, in milliseconds, and up to half as much more, or 6 ms. The environment's
     /// `REDLOCK_RETRY_DELAY_MS` says the same.
-    #[arg(long, env = "BOXOFFICE_REDLOCK_RETRY_DELAY_MS", default_value = usual("REDLOCK_RETRY_DELAY_MS", "2"), value_parser = value_parser!(u32).range(1..=1_000))]
+    #[arg(long, env = "BOXOFFICE_REDLOCK_RETRY_DELAY_MS", default_value_t = 2, value_parser = value_parser!(u32).range(1..=1_000))]
     redlock_retry_delay_ms: u32,
 }
 
@@ -77,12 +82,6 @@ impl Locks {
             ..RedlockTurns::settings()
         }
     }
-}
-
-/// What an option is if nobody says: what the environment has under a name that other programs use, too, or the default.
-fn usual(variable: &str, default: &'static str) -> &'static str {
-    let found = std::env::var(variable).ok().filter(|value| !value.is_empty());
-    found.map_or(default, |value| value.leak())
 }
 
 fn drift_factor(text: &str) -> Result<f64, &'static str> {

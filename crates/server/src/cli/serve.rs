@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use boxoffice_cluster::kafka::Kafka;
-use boxoffice_core::limits::KEY_KEEP_SECONDS_MAX;
+use boxoffice_cluster::redis::Beside;
+use boxoffice_core::limits::{HOLD_SECONDS_MAX, KEY_KEEP_SECONDS_MAX};
 use boxoffice_engine::snapshot::Retention;
 use boxoffice_engine::{Engine, Settings};
 use clap::Args;
@@ -30,7 +31,7 @@ use crate::rates::RateSettings;
 /// How the server runs. A flag beats its environment variable, which beats the configuration file, which beats the default.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Options {
-    /// Where to listen. An address that others can reach needs an API key first.
+    /// Where to listen. An address that others can reach needs an API key first. The port alone is also read from `PORT`.
     #[arg(long, env = "BOXOFFICE_LISTEN", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
     #[command(flatten)]
@@ -57,9 +58,14 @@ pub(crate) struct Options {
     /// as far as the journal does.
     #[arg(long, env = "BOXOFFICE_JOURNAL_RETENTION", default_value = "all", value_name = "all|RECORDS")]
     journal_retention: KeptJournal,
-    /// How long the answers of idempotency keys are kept, in seconds; at most 30 days.
+    /// How long the answers of idempotency keys are kept, in seconds; at most 30 days. An inventory keeps them at least as long as
+    /// its rule `max_hold_seconds`. Also read from `IDEMPOTENCY_TTL_MS`, rounded up.
     #[arg(long, env = "BOXOFFICE_IDEMPOTENCY_KEEP_SECONDS", default_value_t = 86_400, value_parser = value_parser!(u32).range(1..=i64::from(KEY_KEEP_SECONDS_MAX)))]
     idempotency_keep_seconds: u32,
+    /// How long holds last in new events, schedules and shops that do not say so in their rules, in seconds; 900 in events, 600 in schedules, 1200 in shops
+    /// if not set. Also read from `HOLD_TTL_MS`, rounded up.
+    #[arg(long, env = "BOXOFFICE_HOLD_TTL_SECONDS", value_parser = value_parser!(u32).range(1..=i64::from(HOLD_SECONDS_MAX)))]
+    hold_ttl_seconds: Option<u32>,
     /// Requests a second that each API key may send; no limit if not set.
     #[arg(long, env = "BOXOFFICE_RATE_LIMIT_PER_KEY", value_parser = value_parser!(u32).range(1..))]
     rate_limit_per_key: Option<u32>,
@@ -118,7 +124,8 @@ async fn serve(options: &Options) -> Result<(), Failure> {
     let started = place.start(&options.engine_settings(), !options.no_migrate, locks)?;
     let beside = options.redis.start(&started)?;
     let kafka = options.kafka.start(&started)?;
-    let settings = options.app_settings();
+    let mut settings = options.app_settings();
+    settings.refused_bookings = beside.as_ref().map(Beside::refused_bookings);
     let loopback = settings.loopback;
     let app = App::new(started.engine, settings)?;
     if !loopback && app.keys.is_empty() {
@@ -159,12 +166,14 @@ impl Options {
         AppSettings {
             loopback: self.listen.ip().is_loopback(),
             idempotency_keep_seconds: self.idempotency_keep_seconds,
+            hold_ttl_seconds: self.hold_ttl_seconds,
             rates: RateSettings {
                 requests_per_second_per_key: self.rate_limit_per_key,
                 requests_per_second_per_address: self.rate_limit_per_address,
                 live_holds_per_caller: self.live_holds_per_caller,
             },
             pages_key: self.pages_key.clone(),
+            refused_bookings: None,
             webhooks_allow_insecure: self.webhooks_allow_insecure,
         }
     }

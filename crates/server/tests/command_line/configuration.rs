@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde_json::json;
+
 use crate::process::{Server, boxoffice, path, run, said};
 
 fn write(directory: &Path, text: &str) -> String {
@@ -83,4 +85,84 @@ fn the_file_that_is_delivered_names_every_option_and_works() {
         Server::start(&["serve", "--config", &config, "--data", path(&data), "--listen", "127.0.0.1:0"]);
     assert_eq!(server.get("/readyz").0, 200);
     server.stop();
+}
+
+#[test]
+fn variables_of_other_programs_set_what_nothing_else_sets() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    // A port that is taken shows which one was wanted.
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let serve = |arguments: &[&str]| {
+        let arguments = [&["serve", "--data", path(&data)], arguments].concat();
+        said(boxoffice(&arguments).env("PORT", &port).output().unwrap())
+    };
+    serve(&[]).badly(1, &[&format!("127.0.0.1:{port} is used")]);
+    serve(&["--listen", "0.0.0.0:3"]).badly(1, &["0.0.0.0:3 can be reached"]);
+    let config = write(home.path(), "listen = \"0.0.0.0:1\"\n");
+    serve(&["--config", &config]).badly(1, &["0.0.0.0:1 can be reached"]);
+    let ours = boxoffice(&["serve"]).env("PORT", &port).env("BOXOFFICE_LISTEN", "0.0.0.0:2").output();
+    said(ours.unwrap()).badly(1, &["0.0.0.0:2 can be reached"]);
+}
+
+#[test]
+fn hold_ttl_ms_is_the_default_of_new_inventories_that_do_not_name_one() {
+    let home = tempfile::tempdir().unwrap();
+    let arguments = ["serve", "--data", path(home.path()), "--listen", "127.0.0.1:0"];
+    let server = Server::spawn(boxoffice(&arguments).env("HOLD_TTL_MS", "119001"));
+    for (id, rules, expected) in [
+        ("silent", json!({}), 120),
+        ("named", json!({ "hold_ttl_seconds": 30 }), 30),
+        ("capped", json!({ "max_hold_seconds": 60 }), 60),
+    ] {
+        let shop =
+            json!({ "id": id, "name": id, "timezone": "Asia/Taipei", "currency": "TWD", "rules": rules });
+        assert_eq!(server.post("/v1/shops", &shop).0, 201, "{id}");
+        let (_, found) = server.get(&format!("/v1/shops/{id}"));
+        assert_eq!(found["rules"]["hold_ttl_seconds"], expected, "{id}");
+    }
+    let section =
+        json!({ "name": "A", "price": 1_000, "subsections": [{ "number": 1, "rows": 1, "cols": 1 }] });
+    let event = json!({ "id": "gala", "name": "Gala", "currency": "TWD", "sections": [section] });
+    assert_eq!(server.post("/v1/events", &event).0, 201);
+    assert_eq!(server.get("/v1/events/gala").1["rules"]["hold_ttl_seconds"], 120);
+    let window = json!({ "start": "09:00", "end": "12:00", "capacity": 2 });
+    let schedule = json!({ "id": "museum", "name": "M", "timezone": "Asia/Taipei", "currency": "TWD", "windows": [window] });
+    assert_eq!(server.post("/v1/schedules", &schedule).0, 201);
+    assert_eq!(server.get("/v1/schedules/museum").1["rules"]["hold_ttl_seconds"], 120);
+}
+
+#[test]
+fn a_variable_with_a_wrong_value_is_an_error_that_names_it() {
+    for (variable, value, words) in [
+        ("PORT", "70000", "from 0 to 65535"),
+        ("HOLD_TTL_MS", "2m", "milliseconds"),
+        ("HOLD_TTL_MS", "0", "1..=86400"),
+        ("IDEMPOTENCY_TTL_MS", "-1", "milliseconds"),
+        ("IDEMPOTENCY_TTL_MS", "2592000001", "2592001"),
+        ("LOCK_TTL_MS", "12", "1000..=60000"),
+        ("REDLOCK_DRIFT_FACTOR", "2", "from 0 to 0.5"),
+        ("REDLOCK_RETRY_COUNT", "some", "some"),
+        ("REDLOCK_RETRY_DELAY_MS", "0", "1..=1000"),
+        ("REDIS_URL", "http://cache", "URL 1"),
+    ] {
+        let wrong = boxoffice(&["serve", "--data", "nowhere"]).env(variable, value).output().unwrap();
+        said(wrong).badly(2, &[variable, words]);
+    }
+}
+
+#[test]
+fn a_variable_of_ours_that_is_misspelt_is_an_error_with_the_nearest_name() {
+    for (variable, nearest) in
+        [("BOXOFFICE_LISTN", "BOXOFFICE_LISTEN"), ("BOXOFFICE_REDIS_URL", "BOXOFFICE_REDIS_URLS")]
+    {
+        for arguments in [&["serve", "--data", "nowhere"][..], &["openapi"]] {
+            let misspelt = boxoffice(arguments).env(variable, "1").output().unwrap();
+            said(misspelt).badly(2, &[variable, nearest]);
+        }
+    }
+    let mut tested = boxoffice(&["openapi"]);
+    tested.env("BOXOFFICE_SEED", "1").env("BOXOFFICE_SERVICE_HOST", "10.0.0.1");
+    assert!(tested.output().unwrap().status.success());
 }

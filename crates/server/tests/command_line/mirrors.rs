@@ -1,6 +1,7 @@
 //! Servers with Redis beside their database, and `boxoffice mirror`.
 
 use boxoffice_services::{Postgres, Redis};
+use serde_json::json;
 
 use crate::process::{Server, boxoffice, run, said, within_deadline};
 
@@ -41,6 +42,15 @@ fn a_mirror_is_checked_and_rebuilt() {
     }
     let checked = mirror_is_right(&url, &urls);
     assert!(checked.contains("1 inventories, 100 seats, 2 bookings"), "{checked}");
+    // A refused booking whose id its caller knows is shown, too.
+    let id = "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b51";
+    let seats = json!([{ "section": "A-1", "ids": ["1-1"] }]);
+    let taken = json!({ "id": id, "customer": "dan", "event": "hall", "seats": seats });
+    assert_eq!(server.post("/v1/bookings", &taken).0, 409);
+    within_deadline(|| {
+        let status_bytes = redis.ask(&["HSTRLEN", &format!("booking:{id}"), "status"]).unwrap();
+        (status_bytes == format!(":{}", "RESERVE_FAILED".len())).then_some(())
+    });
     within_deadline(|| {
         let (_, shown) = server.send("GET", "/metrics", None);
         let shown = String::from_utf8(shown).unwrap();
@@ -64,8 +74,10 @@ fn a_mirror_is_checked_and_rebuilt() {
     assert!(rebuilt.contains("rebuilt in") && rebuilt.contains("100 seats"), "{rebuilt}");
     mirror("check").well();
     // The environment may say where it is.
-    let checked = boxoffice(&["mirror", "check", "--database-url", &url]).env("REDIS_URLS", &urls).output();
-    said(checked.unwrap()).well();
+    for variable in ["REDIS_URLS", "REDIS_URL"] {
+        let checked = boxoffice(&["mirror", "check", "--database-url", &url]).env(variable, &urls).output();
+        said(checked.unwrap()).well();
+    }
 }
 
 #[test]

@@ -76,7 +76,11 @@ impl Server {
     }
 
     pub(crate) fn start(arguments: &[&str]) -> Server {
-        let child = boxoffice(arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        Server::spawn(&mut boxoffice(arguments))
+    }
+
+    pub(crate) fn spawn(command: &mut Command) -> Server {
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
         let mut child = child.unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         // It says where it is once it can be asked.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
+use boxoffice_cluster::redis::{RefusedBooking, RefusedBookings};
 use boxoffice_core::booking::{Booking, Status};
 use boxoffice_core::command::{Action, Command};
 use boxoffice_core::commands::{AreaWish, BestAvailable, Book, Places, SeatWish, SectionSeats, Want};
@@ -470,7 +471,22 @@ impl Sent {
     ) -> Result<Granted, Problem> {
         let granted = self.understand(app, answer).await;
         settle_hold(app, &self.caller, self.admitted, granted.as_ref().ok());
+        if let (Err(problem), Some(refused)) = (&granted, &app.settings.refused_bookings) {
+            self.note_refused(app, problem, refused);
+        }
         granted
+    }
+
+    /// Shows a refused booking in the mirror, if its caller chose the id and it is of no other booking or request.
+    fn note_refused(&self, app: &App, problem: &Problem, refused: &RefusedBookings) {
+        let is_new =
+            !problem.replayed && !["BOOKING_ID_TAKEN", "IDEMPOTENCY_KEY_REUSED"].contains(&problem.code);
+        if self.request.id.is_none() || !is_new || problem.status.is_server_error() {
+            return;
+        }
+        let Some(inventory) = app.engine.name(self.inventory) else { return };
+        let (code, reason) = (problem.code, problem.detail.to_string());
+        refused.note(RefusedBooking { id: self.admitted, inventory, code, reason });
     }
 
     async fn understand(&self, app: &App, answer: Result<Answer, SubmitError>) -> Result<Granted, Problem> {

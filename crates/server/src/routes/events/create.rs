@@ -184,7 +184,7 @@ pub(crate) async fn create(
 ) -> Result<Response, Problem> {
     let id = new_id(&app, &caller, KIND, request.id.as_ref(), &key)?;
     let name = inventory_name(&caller.tenant, KIND, &id);
-    let action = request.action(id)?;
+    let action = request.action(id, app.settings.hold_ttl_seconds)?;
     let asked = Asked { app: &app, caller: &caller, key: &key, operation: "create event", request: &request };
     let granted = asked.create(&name, action).await?;
     Ok(changed(StatusCode::CREATED, &granted))
@@ -202,7 +202,7 @@ impl NewEvent {
         }
     }
 
-    fn action(&self, id: String) -> Result<Action, Problem> {
+    fn action(&self, id: String, hold_ttl_seconds: Option<u32>) -> Result<Action, Problem> {
         let sections = self.sections.as_deref().unwrap_or_default().iter().enumerate();
         let sections = sections.map(|(index, section)| section.plan(&format!("/sections/{index}")));
         let areas = self.areas.as_deref().unwrap_or_default().iter();
@@ -212,7 +212,7 @@ impl NewEvent {
             currency: currency(&self.currency)?,
             info: self.info(),
             sales: self.sales.unwrap_or_default().window(),
-            rules: self.rules.as_ref().map(RulesInput::patch).unwrap_or_default(),
+            rules: RulesInput::patch_of_new(self.rules.as_ref(), hold_ttl_seconds),
             sections: sections.collect::<Result<_, _>>()?,
             areas: areas.map(NewArea::plan).collect(),
         })))

@@ -132,7 +132,7 @@ pub(crate) async fn create(
 ) -> Result<Response, Problem> {
     let id = new_id(&app, &caller, KIND, request.id.as_ref(), &key)?;
     let name = inventory_name(&caller.tenant, KIND, &id);
-    let action = request.action(id)?;
+    let action = request.action(id, app.settings.hold_ttl_seconds)?;
     let asked =
         Asked { app: &app, caller: &caller, key: &key, operation: "create schedule", request: &request };
     let granted = asked.create(&name, action).await?;
@@ -140,7 +140,7 @@ pub(crate) async fn create(
 }
 
 impl NewSchedule {
-    fn action(&self, id: String) -> Result<Action, Problem> {
+    fn action(&self, id: String, hold_ttl_seconds: Option<u32>) -> Result<Action, Problem> {
         let pattern = Pattern {
             windows: self.windows.iter().map(NewWindow::window).collect(),
             days: self.days.unwrap_or(DAYS_DEFAULT),
@@ -157,7 +157,7 @@ impl NewSchedule {
             timezone: self.timezone.clone(),
             currency: currency(&self.currency)?,
             sales: self.sales.unwrap_or_default().window(),
-            rules: self.rules.as_ref().map(RulesInput::patch).unwrap_or_default(),
+            rules: RulesInput::patch_of_new(self.rules.as_ref(), hold_ttl_seconds),
             pattern,
         })))
     }

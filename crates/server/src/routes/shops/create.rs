@@ -95,7 +95,7 @@ pub(crate) async fn create(
         timezone: request.timezone.clone(),
         currency: currency(&request.currency)?,
         sales: request.sales.unwrap_or_default().window(),
-        rules: request.rules.as_ref().map(RulesInput::patch).unwrap_or_default(),
+        rules: RulesInput::patch_of_new(request.rules.as_ref(), app.settings.hold_ttl_seconds),
     }));
     let asked = Asked { app: &app, caller: &caller, key: &key, operation: "create shop", request: &request };
     let granted = asked.create(&name, action).await?;
