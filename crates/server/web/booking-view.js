@@ -12,6 +12,7 @@ import { LiveBadge } from "./live-badge.js";
 import { mine, remember } from "./mine.js";
 import { takeMoved } from "./moved.js";
 import { qrPicture } from "./qr.js";
+import { onRecovery } from "./recovery.js";
 import { seatListWords } from "./seat-words.js";
 import { statusBadge } from "./booking-status.js";
 import { ticketText } from "./ticket.js";
@@ -141,6 +142,7 @@ export class BookingView {
     } catch (error) {
       const dearer = error instanceof Refusal && error.code === "FORBIDDEN";
       this.#say("bad", dearer ? t("booking.moveDearer") : whyNot(error));
+      onRecovery(api, error, this.#note, () => (this.#note.hidden = true));
       return null;
     } finally {
       for (const button of this.main.querySelectorAll("button")) button.disabled = false;

@@ -8,6 +8,7 @@ import { api, idInPath, title } from "./frame.js";
 import { BookingView } from "./booking-view.js";
 import { follow } from "./live.js";
 import { mine, remember, tokenOf } from "./mine.js";
+import { onRecovery } from "./recovery.js";
 import { setClock } from "./server-clock.js";
 import { learn, t } from "./words.js";
 import { words } from "./booking.words.js";
@@ -71,6 +72,8 @@ function notShown(error) {
     : error instanceof Refusal && (error.status === 404 || error.status === 400) ? [t("booking.missing"), t("booking.missingWhy")]
     : [t("booking.title"), whyNot(error)];
   const again = !(error instanceof Refusal) && h("button", { class: "main", type: "button", onclick: load }, t("tryAgain"));
-  show(main, h("div", { class: "card not-shown", role: "alert", "data-refusal": code },
-    h("h1", {}, heading), h("p", {}, why), h("div", { class: "row" }, again, h("a", { class: "button", href: "/" }, t("onSale")))));
+  const card = h("div", { class: "card not-shown", role: "alert", "data-refusal": code },
+    h("h1", {}, heading), h("p", {}, why), h("div", { class: "row" }, again, h("a", { class: "button", href: "/" }, t("onSale"))));
+  show(main, card);
+  onRecovery(api, error, card, load);
 }

@@ -53,7 +53,7 @@ export class BoxCard {
     this.element.dataset["price"] = String(box.price);
     this.name.textContent = box.name;
     const few = open && box.remaining <= FEW;
-    const state = open ? t("box.left", { n: box.remaining }) : t(`box.${box.status}`);
+    const state = open ? t(few ? "box.few" : "box.left", { n: box.remaining }) : t(`box.${box.status}`);
     this.badge.className = `badge number ${few ? "warn" : LOOK[box.status]}`;
     show(this.badge, h("span", { "aria-hidden": "true" }, few ? "◐" : SIGN[box.status]), state);
     this.price.textContent = money(box.price, offer.currency);

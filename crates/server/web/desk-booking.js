@@ -6,6 +6,7 @@ import { follow } from "./live.js";
 import { EXTEND_SECONDS, lines, longer } from "./hold.js";
 import { isOver, statusBadge } from "./booking-status.js";
 import { t } from "./words.js";
+import { onRecovery } from "./recovery.js";
 import { exactTime } from "./desk-format.js";
 import { deedWords } from "./desk-words-of.js";
 import { twice } from "./desk-pace.js";
@@ -70,6 +71,7 @@ export function bookingView(desk, id, signal, { onClose, onChange }) {
       say(t(done), "good");
     } catch (error) {
       say(whyNot(error), "bad");
+      onRecovery(api, error, note, () => say("", ""));
     }
     for (const button of actions.querySelectorAll("button")) button.disabled = false;
   };

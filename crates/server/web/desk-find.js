@@ -3,6 +3,7 @@
 import { h, show } from "./dom.js";
 import { Refusal } from "./api.js";
 import { dateTime, exactMoney, whyNot } from "./format.js";
+import { onRecovery } from "./recovery.js";
 import { t } from "./words.js";
 import { BOOKING_ID, readTicket } from "./desk-codes.js";
 import { brief } from "./desk-words-of.js";
@@ -54,6 +55,7 @@ export function findPart(desk) {
       return items.length;
     } catch (error) {
       if (!signal.aborted) note.textContent = whyNot(error);
+      onRecovery(api, error, note, () => search());
       more.hidden = true;
       return 0;
     } finally {
@@ -75,6 +77,7 @@ export function findPart(desk) {
         desk.go("bookings", { booking: id });
       } catch (error) {
         if (mine === searches) note.textContent = error instanceof Refusal && error.status === 404 ? t("desk.find.none") : whyNot(error);
+        onRecovery(api, error, note, () => search());
       }
       return;
     }

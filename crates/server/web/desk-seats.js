@@ -3,6 +3,7 @@
 import { Refusal } from "./api.js";
 import { h, show } from "./dom.js";
 import { number, whyNot } from "./format.js";
+import { onRecovery } from "./recovery.js";
 import { spokenNote } from "./spoken-note.js";
 import { t } from "./words.js";
 import { historyPart } from "./desk-history.js";
@@ -73,6 +74,7 @@ export function seatsPart(desk) {
       const conflicts = error instanceof Refusal && error.code === "SEAT_UNAVAILABLE" ? (error.problem["conflicts"] ?? []) : null;
       const seats = (conflicts ?? []).map((/** @type {any} */ seat) => `${seat.seat} (${t(`desk.seat.${seat.reason}`)})`).join(", ");
       say(conflicts ? t("desk.seats.taken", { seats }) : whyNot(error), "bad");
+      onRecovery(api, error, note, () => (note.hidden = true));
     }
     busy = false;
     sum();

@@ -4,6 +4,7 @@ import { Refusal } from "./api.js";
 import { h } from "./dom.js";
 import { clock, dateTime, exactMoney, whyNot } from "./format.js";
 import { now } from "./server-clock.js";
+import { onRecovery } from "./recovery.js";
 import { spokenNote } from "./spoken-note.js";
 import { t } from "./words.js";
 import { findPart } from "./desk-find.js";
@@ -104,6 +105,7 @@ function boxCard(desk, first) {
           : whyNot(error),
         "bad",
       );
+      onRecovery(api, error, note, () => (note.hidden = true));
     }
     for (const button of buttons) button.disabled = false;
   };

@@ -3,6 +3,7 @@
 import { Refusal } from "./api.js";
 import { h, show } from "./dom.js";
 import { day, number, whyNot } from "./format.js";
+import { onRecovery } from "./recovery.js";
 import { spokenNote } from "./spoken-note.js";
 import { t } from "./words.js";
 import { dateIn } from "./dates.js";
@@ -103,6 +104,7 @@ function slotRow(desk, first) {
           : whyNot(error),
         "bad",
       );
+      onRecovery(api, error, note, () => (note.hidden = true));
     }
     for (const button of buttons) button.disabled = false;
   };
@@ -166,6 +168,7 @@ function addForm(desk, chosen) {
       const known = error instanceof Refusal ? refusals[error.code] : undefined;
       show(note, known ? t(known) : whyNot(error));
       note.className = "note bad";
+      onRecovery(api, error, note, () => (note.hidden = true));
     }
     note.hidden = false;
     button.disabled = false;

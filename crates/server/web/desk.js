@@ -3,7 +3,8 @@
 import { h, show } from "./dom.js";
 import { Refusal } from "./api.js";
 import { whyNot } from "./format.js";
-import { title } from "./frame.js";
+import { api, title } from "./frame.js";
+import { onRecovery } from "./recovery.js";
 import { learn, t } from "./words.js";
 import { words } from "./desk.words.js";
 import { words as bookingWords } from "./desk-bookings.words.js";
@@ -43,12 +44,11 @@ async function start() {
     await open(storedKey());
   } catch (error) {
     if (error instanceof Refusal && (error.status === 401 || error.status === 403)) ask(storedKey() === null ? null : t("desk.key.ended"));
-    else show(
-      main,
-      h("h1", {}, t("desk.title")),
-      h("p", { class: "note bad", role: "alert" }, whyNot(error)),
-      h("button", { type: "button", onclick: start }, t("tryAgain")),
-    );
+    else {
+      const note = h("p", { class: "note bad", role: "alert" }, whyNot(error));
+      show(main, h("h1", {}, t("desk.title")), note, h("button", { type: "button", onclick: start }, t("tryAgain")));
+      onRecovery(api, error, note, start);
+    }
   }
 }
 

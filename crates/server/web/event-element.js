@@ -7,6 +7,7 @@ import { h, show } from "./dom.js";
 import { Picker } from "./event-picker.js";
 import { words } from "./event.words.js";
 import { whyNot } from "./format.js";
+import { onRecovery } from "./recovery.js";
 import { learn, t } from "./words.js";
 
 learn(words);
@@ -69,7 +70,9 @@ export class BoxofficeEvent extends HTMLElement {
     } catch (error) {
       if (opening !== this.#opening) return;
       const missing = error instanceof Refusal && error.status === 404;
-      show(this.#frame, h("p", { class: "note bad", role: "alert" }, missing ? t("event.missing") : whyNot(error)),
+      const note = h("p", { class: "note bad", role: "alert" }, missing ? t("event.missing") : whyNot(error));
+      onRecovery(api, error, note, () => this.#open());
+      show(this.#frame, note,
         h("button", { type: "button", "data-again": true, onclick: () => this.#open() }, t("tryAgain")));
     }
   }

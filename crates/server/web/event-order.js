@@ -2,6 +2,7 @@
 
 import { h, show } from "./dom.js";
 import { exactMoney, money } from "./format.js";
+import { onRecovery } from "./recovery.js";
 import { t } from "./words.js";
 
 /** @typedef {import("./choice.js").Choice} Choice */
@@ -78,6 +79,11 @@ export class Order {
     this.#note.hidden = false;
     show(this.#note, h("p", {}, words), actions.length > 0 && h("div", { class: "actions" }, actions.map((action) =>
       h("button", { type: "button", "data-offer": action.offer ?? false, onclick: action.does }, action.words))));
+  }
+
+  /** While the server is away, and no longer. @param {import("./api.js").Api} api @param {unknown} error */
+  hushOnRecovery(api, error) {
+    onRecovery(api, error, this.#note, () => this.hush());
   }
 
   hush() {

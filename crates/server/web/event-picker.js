@@ -13,10 +13,11 @@ import { legend } from "./hall-legend.js";
 import "./hall-map.js";
 import { seatWords } from "./hall-words.js";
 import { FREE, Hall } from "./hall.js";
-import "./hold.js";
+import { outcomeWords } from "./hold.js";
 import { LiveBadge } from "./live-badge.js";
 import { follow } from "./live.js";
 import { customer, mine, remember, tokenOf } from "./mine.js";
+import { keepPicks, keptPicks } from "./picks.js";
 import { seatListWords } from "./seat-words.js";
 import { t } from "./words.js";
 
@@ -51,6 +52,8 @@ export class Picker {
   #panel = null;
   /** @type {Set<number>} */
   #yours = new Set();
+  /** Whether what was picked before a reload is picked again. */
+  #restored = false;
   #side = h("div", { class: "side" });
   #badge = h("span", { class: "badge" });
   #connection = new LiveBadge();
@@ -125,6 +128,7 @@ export class Picker {
         const changed = kind === "change" ? this.#hall.takeChange(data) : null;
         this.map.changed(changed);
         this.#dropLost(changed);
+        if (kind === "snapshot" && !this.#restored) this.#restore();
         this.#refreshSoon();
       },
     });
@@ -146,11 +150,44 @@ export class Picker {
     this.#order.refresh(this.#choice, { open: this.#sales.open, asking: this.#asking });
   }
 
+  /** For a reload of the page. */
+  #keepPicks() {
+    if (!this.#restored) return;
+    keepPicks(this.#event.id, { seats: this.#choice.sortedSeats.map(({ section, seat }) => ({ section, seat })), areas: this.#choice.wantedAreas() });
+  }
+
+  /** What was picked before a reload and is still free is picked again; the rest is named. */
+  #restore() {
+    this.#restored = true;
+    if (this.#panel || this.#asking) return;
+    const { seats, areas } = keptPicks(this.#event.id);
+    const room = () => this.#most - this.#choice.quantity;
+    /** @type {string[]} */
+    const lost = [];
+    const gone = seats.filter(({ section, seat }) => {
+      const index = this.#hall.indexOf(section, seat);
+      const free = index >= 0 && this.#hall.states[index] === FREE && (this.#choice.seats.has(index) || room() > 0);
+      if (free) this.#choice.seats.add(index);
+      return !free;
+    });
+    if (gone.length > 0) lost.push(seatListWords(gone));
+    for (const { name, quantity } of areas) {
+      const known = this.#choice.areas.get(name) ?? 0;
+      const kept = Math.max(known, Math.min(quantity, this.#hall.area(name)?.free ?? 0, known + room()));
+      this.#choice.setArea(name, kept);
+      if (kept < quantity) lost.push(`${name} × ${quantity - kept}`);
+    }
+    this.map.mark({});
+    if (lost.length > 0) this.#order.say("warn", t(this.#choice.quantity > 0 ? "event.notKept" : "event.noneKept", { what: lost.join(", ") }));
+    this.#keepPicks();
+  }
+
   /** What was picked or unpicked is to be seen and heard. @param {string} key @param {string} what */
   #chosen(key, what) {
     announce(t(key, { what, n: this.#choice.quantity, price: money(this.#choice.price, this.#event.currency) }));
     this.#order.hush();
     this.map.mark({ offers: [] });
+    this.#keepPicks();
     this.#refresh();
   }
 
@@ -190,6 +227,7 @@ export class Picker {
 
   #clear() {
     this.#choice.clear();
+    this.#keepPicks();
     this.map.mark({ offers: [] });
     this.#order.hush();
     this.#order.focus();
@@ -216,6 +254,7 @@ export class Picker {
     if (lost.length === 0) return;
     for (const index of lost) this.#choice.seats.delete(index);
     const what = seatListWords(lost.map((index) => this.#hall.seat(index)));
+    this.#keepPicks();
     this.#order.say("warn", t(this.#choice.quantity > 0 ? "event.lost" : "event.lostAll", { what }));
     this.map.mark({});
   }
@@ -260,6 +299,7 @@ export class Picker {
     for (const { section, seat } of conflicts) this.#choice.seats.delete(this.#hall.indexOf(section, seat));
     // And those that the stream told of while the answer was on its way.
     for (const index of this.#choice.seats) if (this.#hall.states[index] !== FREE) this.#choice.seats.delete(index);
+    this.#keepPicks();
     const areas = wanted.areas ? { areas: wanted.areas } : {};
     const best = wanted.best_available;
     const instead = (/** @type {object} */ change) => () => this.#holdBest(/** @type {import("./event-best.js").Wanted} */ ({ ...best, ...change }));
@@ -273,6 +313,7 @@ export class Picker {
     if (anywhere && best) actions.push({ words: t("event.wholeHall"), does: instead({ section: null }) });
     if (booking !== null && tokenOf(booking) !== null) actions.push({ words: t("event.showBooking"), does: () => this.#show(booking) });
     this.#order.say("bad", words, actions);
+    this.#order.hushOnRecovery(this.#api, error);
     const offers = alternatives.map(({ seats }) => seats.map(({ section, seat }) => this.#hall.indexOf(section, seat)).filter((index) => index >= 0));
     this.map.mark({ offers });
     this.map.showSeats(offers.flat().slice(0, 1));
@@ -304,7 +345,10 @@ export class Picker {
       this.#held(booking, token);
       return true;
     } catch (error) {
-      if (!onlyHeld) this.#order.say("bad", whyNot(error));
+      if (!onlyHeld) {
+        this.#order.say("bad", whyNot(error));
+        this.#order.hushOnRecovery(this.#api, error);
+      }
       return false;
     }
   }
@@ -312,6 +356,8 @@ export class Picker {
   /** @param {Booking} booking @param {string | null} token */
   #held(booking, token) {
     this.#choice.clear();
+    this.#restored = true;
+    this.#keepPicks();
     this.#yours.clear();
     for (const { section, seat } of booking.seats) this.#yours.add(this.#hall.indexOf(section, seat));
     this.#yours.delete(-1);
@@ -336,7 +382,7 @@ export class Picker {
     this.#pickAgain();
     const seats = booking.seats.map(({ section, seat }) => this.#hall.indexOf(section, seat)).filter((index) => index >= 0);
     const again = { words: t("event.again"), does: () => this.#pickThese(seats, booking.areas) };
-    this.#order.say(booking.status === "expired" ? "warn" : "", t(`hold.${booking.status}`), booking.status === "expired" ? [again] : []);
+    this.#order.say(booking.status === "expired" ? "warn" : "", outcomeWords(booking), booking.status === "expired" ? [again] : []);
   }
 
   /** @param {number[]} seats @param {{name: string, quantity: number}[]} areas */

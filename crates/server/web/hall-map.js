@@ -6,6 +6,7 @@ import { readColours, watchColours } from "./hall-colours.js";
 import { listenToGestures } from "./hall-gestures.js";
 import { inHall, inPlace, layOut } from "./hall-layout.js";
 import { Painter, SHAPES_FROM } from "./hall-paint.js";
+import { bestSeat } from "./hall.js";
 import { placeWords, seatWords } from "./hall-words.js";
 import { SeatCursor } from "./seat-cursor.js";
 import { t } from "./words.js";
@@ -102,8 +103,9 @@ export class HallMap extends HTMLElement {
     this.#open.cursor.refresh();
     this.redraw();
     if (this.#entering && this.#open.hall.seatsKnown) {
-      this.#open.cursor.enter(this.#entering);
+      const block = this.#entering;
       this.#entering = null;
+      this.enter(block);
     }
   }
 
@@ -123,6 +125,19 @@ export class HallMap extends HTMLElement {
     this.#glide(place, 0, place.depth / 2, Math.max(scale, SHAPES_FROM + 1));
   }
 
+  /** All of a block if its seats are then large enough to hit, else its best free ones. @param {Block} block @param {boolean} coarse whether a finger is to hit them */
+  #showForChoosing(block, coarse) {
+    const place = this.#open?.places.find(({ of }) => of === block);
+    if (!this.#open || !place) return;
+    const { camera, hall } = this.#open;
+    const least = coarse ? FINGER_SEAT_PIXELS : SHAPES_FROM + 1;
+    const wide = camera.width / (place.width + 5);
+    if (Math.min(wide, camera.height / (place.depth + 5)) >= least) return this.showBlock(block);
+    const { row, col } = hall.seat(bestSeat(hall, block));
+    const scale = coarse && wide < least ? NEAR_SEAT_PIXELS : Math.max(least, Math.min(wide, NEAR_SEAT_PIXELS));
+    this.#glide(place, col - place.width / 2, row, scale);
+  }
+
   /** @param {number[]} seats */
   showSeats(seats) {
     const [first] = seats;
@@ -136,10 +151,10 @@ export class HallMap extends HTMLElement {
     this.#move((camera) => camera.glideTo(camera.whole()));
   }
 
-  /** The keyboard's way in: the first free seat of it gets the focus. @param {Block} block */
+  /** The list's way in: the best free seat of it gets the focus. @param {Block} block */
   enter(block) {
-    this.showBlock(block);
-    if (this.#open?.hall.seatsKnown) this.#open.cursor.enter(block);
+    this.#showForChoosing(block, matchMedia("(pointer: coarse)").matches);
+    if (this.#open?.hall.seatsKnown) this.#open.cursor.enter(block, bestSeat(this.#open.hall, block));
     else this.#entering = block;
   }
 
@@ -147,12 +162,12 @@ export class HallMap extends HTMLElement {
   #glide(place, along, back, scale) {
     this.#move((camera) => {
       // As much of the place as fits; nothing beside it while there is more of it to see.
-      const centred = (/** @type {number} */ wanted, /** @type {number} */ size, /** @type {number} */ pixels) => {
-        const slack = Math.max(0, (size + 4 - pixels / scale) / 2);
+      const centred = (/** @type {number} */ wanted, /** @type {number} */ size, /** @type {number} */ pixels, /** @type {number} */ beside) => {
+        const slack = Math.max(0, (size - pixels / scale) / 2 + beside);
         return Math.max(-slack, Math.min(slack, wanted));
       };
       const middle = place.depth / 2;
-      const [x, y] = inHall(place, centred(along, place.width, camera.width), middle + centred(back - middle, place.depth, camera.height));
+      const [x, y] = inHall(place, centred(along, place.width, camera.width, 2), middle + centred(back - middle, place.depth, camera.height, 3));
       camera.glideTo({ x, y, scale, turn: place.angle });
     });
   }
@@ -245,11 +260,8 @@ export class HallMap extends HTMLElement {
       this.#open.choices.pickArea(of.address);
     } else if (this.#open.camera.view.scale >= (coarse ? FINGER_SEAT_PIXELS : MOUSE_SEAT_PIXELS) && hit.seat >= 0) {
       this.#open.choices.pickSeat(hit.seat);
-    } else if (coarse && this.#open.camera.width / (hit.place.width + 5) < FINGER_SEAT_PIXELS) {
-      const [along, back] = inPlace(hit.place, ...this.#open.camera.toHall(x, y));
-      this.#glide(hit.place, along, back, NEAR_SEAT_PIXELS);
     } else {
-      this.showBlock(of);
+      this.#showForChoosing(of, coarse);
     }
   }
 

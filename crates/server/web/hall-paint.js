@@ -16,6 +16,11 @@ import { BLOCKED, FREE, HELD, left } from "./hall.js";
 const DOTS_FROM = 3.2;
 export const SHAPES_FROM = 11;
 const NUMBERS_FROM = 25;
+/** The numbers of the rows stay in sight at the edge of the picture. */
+const ROW_STRIP_PIXELS = 24;
+/** The sign that leads to the stage, and the corner that the map's buttons have. */
+const SIGN_PIXELS = { halfWidth: 44, halfHeight: 13, edge: 6 };
+const TOOLS_PIXELS = 170;
 /** Room for the numbers of the rows, in seats; less than half an aisle. */
 const ROW_NAMES_BESIDE = 1.15;
 const NAME_PIXELS_MIN = 8;
@@ -72,6 +77,7 @@ export class Painter {
     context.setTransform(density, 0, 0, density, 0, 0);
     for (const place of seen) this.#name(context, camera, place);
     this.#marked(context, camera, marks);
+    this.#wayToStage(context, camera);
   }
 
   /** From here on a place's own coordinates count. @param {CanvasRenderingContext2D} context @param {Camera} camera @param {number} density @param {Place} place */
@@ -100,6 +106,35 @@ export class Painter {
     const [middleX, middleY] = camera.toScreen(0, (top + radius) / 2);
     const size = Math.min(16, (radius - top) * scale * 0.6, half * scale * 0.4);
     if (size >= 6) this.#text(context, this.#words.stage, middleX, middleY, size, this.#colours.faint, 650);
+  }
+
+  /** Where the stage is, while it is out of sight. @param {CanvasRenderingContext2D} context @param {Camera} camera */
+  #wayToStage(context, camera) {
+    const { radius, top } = this.#layout.stage;
+    const [stageX, stageY] = camera.toScreen(0, (top + radius) / 2);
+    if (stageX >= 0 && stageY >= 0 && stageX <= camera.width && stageY <= camera.height) return;
+    const { halfWidth, halfHeight, edge } = SIGN_PIXELS;
+    const clamp = (/** @type {number} */ value, /** @type {number} */ low, /** @type {number} */ high) => Math.max(low, Math.min(high, value));
+    const x = clamp(stageX, halfWidth + edge, Math.max(halfWidth + edge, camera.width - TOOLS_PIXELS - halfWidth));
+    const y = clamp(stageY, halfHeight + edge, camera.height - halfHeight - edge);
+    context.fillStyle = this.#colours.raised;
+    context.strokeStyle = this.#colours.line;
+    context.lineWidth = 1;
+    context.beginPath();
+    context.roundRect(x - halfWidth, y - halfHeight, 2 * halfWidth, 2 * halfHeight, halfHeight);
+    context.fill();
+    context.stroke();
+    context.save();
+    context.translate(x - halfWidth + 15, y);
+    context.rotate(Math.atan2(stageY - y, stageX - x) + Math.PI / 2);
+    context.fillStyle = this.#colours.text;
+    context.beginPath();
+    context.moveTo(0, -6);
+    context.lineTo(5, 5);
+    context.lineTo(-5, 5);
+    context.fill();
+    context.restore();
+    this.#text(context, this.#words.stage, x + 9, y + 0.5, Math.min(12, this.#sizeFor(context, this.#words.stage, 2 * halfWidth - 32)), this.#colours.text, 650);
   }
 
   /** @param {CanvasRenderingContext2D} context @param {Place} place @param {number} pixel @param {boolean} pointed */
@@ -214,15 +249,25 @@ export class Painter {
     }
   }
 
-  /** Rows are numbered on both sides. @param {CanvasRenderingContext2D} context @param {Camera} camera @param {Place} place @param {number} firstRow @param {number} lastRow */
+  /** Rows are numbered on both sides; on the left where it can be seen. @param {CanvasRenderingContext2D} context @param {Camera} camera @param {Place} place @param {number} firstRow @param {number} lastRow */
   #rowNames(context, camera, place, firstRow, lastRow) {
+    const { scale, turn } = camera.view;
+    const strip = ROW_STRIP_PIXELS / scale;
+    const [edge] = inPlace(place, ...camera.toHall(0, camera.height / 2));
+    // A block that is turned against the picture has no edge of it to keep to.
+    const sticks = Math.abs(turn - place.angle) < 0.01 && edge + strip > -place.width / 2 && edge + strip < place.width / 2;
+    if (sticks) {
+      context.fillStyle = this.#colours.raised;
+      context.fillRect(edge, firstRow, strip, lastRow - firstRow + 1);
+    }
+    const left = sticks ? edge + strip - 0.2 : -place.width / 2 - 0.2;
     context.fillStyle = this.#colours.faint;
-    const size = Math.min(0.55, 12 / camera.view.scale);
+    const size = Math.min(0.55, 12 / scale);
     context.font = `500 ${size}px ${FONT}`;
     context.textBaseline = "middle";
     for (let row = firstRow; row <= lastRow; row += 1) {
       context.textAlign = "right";
-      context.fillText(String(row + 1), -place.width / 2 - 0.2, row + 0.52);
+      context.fillText(String(row + 1), left, row + 0.52);
       context.textAlign = "left";
       context.fillText(String(row + 1), place.width / 2 + 0.2, row + 0.52);
     }

@@ -155,6 +155,18 @@ export class Hall {
   }
 }
 
+/** Where to begin choosing: the leftmost two free seats side by side in the first row that has them, else the first free seat, else the first. @param {Hall} hall @param {Block} block @returns {number} */
+export function bestSeat({ states }, block) {
+  let single = -1;
+  for (let index = block.first; index < block.first + block.total; index += 1) {
+    if (states[index] !== FREE) continue;
+    if (single < 0) single = index;
+    const isLastOfRow = (index - block.first + 1) % block.cols === 0;
+    if (!isLastOfRow && states[index + 1] === FREE) return index;
+  }
+  return Math.max(single, block.first);
+}
+
 /** How much is left: the words, the colour and the pattern all follow from it. @param {{free: number, total: number}} place @returns {"none" | "few" | "many"} */
 export function left({ free, total }) {
   return free <= 0 ? "none" : free * 5 < total ? "few" : "many";

@@ -3,6 +3,7 @@
 import { Refusal } from "./api.js";
 import { announce, h, show } from "./dom.js";
 import { countdown, money, whyNot } from "./format.js";
+import { onRecovery } from "./recovery.js";
 import { seatRows } from "./seat-words.js";
 import { t } from "./words.js";
 
@@ -29,6 +30,7 @@ export class HoldPanel extends HTMLElement {
   #told = Infinity;
   #ticking = 0;
   #limited = false;
+  #heading = h("h2", { tabindex: "-1" });
   #note = h("p", { class: "note", role: "alert", hidden: true });
   #left = h("span", { class: "number", role: "timer", "aria-label": t("hold.left") });
 
@@ -70,15 +72,15 @@ export class HoldPanel extends HTMLElement {
     const done = { confirmed: "good", redeemed: "good", cancelled: "", expired: "bad", on_hold: "" }[booking.status];
     const held = booking.status === "on_hold";
     this.setAttribute("data-status", booking.status);
+    this.#heading.textContent = held ? t("hold.title") : t(`status.${booking.status}`);
     show(
       this,
-      h("div", { class: "spread" }, h("h2", {}, held ? t("hold.title") : t(`status.${booking.status}`)), held && h("strong", { class: "clock" }, this.#left)),
+      h("div", { class: "spread" }, this.#heading, held && h("strong", { class: "clock" }, this.#left)),
       h("ul", { class: "held" }, lines(booking, this.#box).map((line) => h("li", { class: "spread" }, h("span", {}, line.what), h("span", { class: "number" }, line.price)))),
       h("p", { class: "spread sum" }, h("strong", {}, t("total")), h("strong", { class: "number" }, money(booking.total_price, booking.currency))),
       this.#note,
       held && this.#buttons(booking),
-      done !== "" && h("p", { class: `note ${done}` }, t(`hold.${booking.status === "expired" ? "expired" : "confirmed"}`)),
-      booking.status === "cancelled" && h("p", { class: "note" }, t("hold.cancelled")),
+      booking.status !== "on_hold" && h("p", { class: `note ${done}` }, outcomeWords(booking)),
       booking.redeem_code !== null && (booking.status === "confirmed" || booking.status === "redeemed") && h("p", {}, t("code"), h("br"), h("span", { class: "code" }, booking.redeem_code)),
       !held && h("div", { class: "row" },
         booking.status === "confirmed" && this.#bookings !== "" && h("a", { class: "button main", href: `${this.#bookings}${booking.id}` }, t("hold.open")),
@@ -94,7 +96,7 @@ export class HoldPanel extends HTMLElement {
       { class: "row" },
       h("button", { class: "main", type: "button", "data-act": "confirm", onclick: () => this.#act("confirm", { payment_reference: null }) }, pay),
       !this.#limited && h("button", { type: "button", "data-act": "extend", onclick: () => this.#act("extend", { seconds: longer(this.#endsAt) }) }, t("hold.extend")),
-      h("button", { class: "danger", type: "button", "data-act": "cancel", onclick: () => this.#act("cancel", {}) }, t("hold.cancel")),
+      h("button", { class: "danger", type: "button", "data-act": "cancel", onclick: () => this.#act("cancel", {}) }, t(`hold.cancel.${kindOf(booking)}`)),
     );
   }
 
@@ -127,15 +129,16 @@ export class HoldPanel extends HTMLElement {
       }
       this.#changed(booking);
     } catch (error) {
-      this.#say(whyNot(error), "bad");
+      this.#fail(error);
       if (this.#booking === asked) this.#ticking = window.setTimeout(() => this.#ended(), ASK_AFTER_FAILURE_MS);
     }
   }
 
   /** @param {Booking} booking */
   #changed(booking) {
+    this.#note.hidden = true;
     this.#take(booking);
-    if (booking.status !== "on_hold") announce(t(`hold.${booking.status === "redeemed" ? "confirmed" : booking.status}`));
+    if (booking.status !== "on_hold") announce(outcomeWords(booking));
     this.dispatchEvent(new CustomEvent("boxoffice-booking", { bubbles: true, composed: true, detail: { booking } }));
   }
 
@@ -143,11 +146,14 @@ export class HoldPanel extends HTMLElement {
   async #act(action, body) {
     const booking = /** @type {Booking} */ (this.#booking);
     const buttons = this.querySelectorAll("button");
+    const focused = this.contains(/** @type {Document | ShadowRoot} */ (this.getRootNode()).activeElement);
     for (const button of buttons) button.disabled = true;
     this.#note.hidden = true;
     try {
       const after = await /** @type {Api} */ (this.#api).post(`/v1/bookings/${booking.id}/${action}`, body, { token: this.#token });
       this.#changed(after);
+      // The button that was pressed is gone.
+      if (focused && this.isConnected) this.#heading.focus({ preventScroll: true });
       if (action === "extend") this.#say(t("hold.extended"), "good");
     } catch (error) {
       this.#refused(error, action);
@@ -169,8 +175,14 @@ export class HoldPanel extends HTMLElement {
       // A public key cannot take money: the seller does.
       this.#say(`${t("hold.elsewhere")} ${booking.id}`, "warn");
     } else {
-      this.#say(whyNot(error), "bad");
+      this.#fail(error);
     }
+  }
+
+  /** @param {unknown} error */
+  #fail(error) {
+    this.#say(whyNot(error), "bad");
+    onRecovery(/** @type {Api} */ (this.#api), error, this.#note, () => (this.#note.hidden = true));
   }
 
   /** @param {string} words @param {"good" | "warn" | "bad"} kind */
@@ -184,6 +196,16 @@ export class HoldPanel extends HTMLElement {
 /** What to ask for so that a hold lasts that much longer than it would: the API counts from now. @param {number} endsAt of `performance.now()` */
 export function longer(endsAt) {
   return Math.max(0, Math.ceil((endsAt - performance.now()) / 1000)) + EXTEND_SECONDS;
+}
+
+/** How a hold ended, in words. @param {Booking} booking */
+export function outcomeWords(booking) {
+  return booking.status === "cancelled" || booking.status === "expired" ? t(`hold.${booking.status}.${kindOf(booking)}`) : t("hold.confirmed");
+}
+
+/** @param {Booking} booking */
+function kindOf(booking) {
+  return booking.event !== null ? "event" : booking.schedule !== null ? "schedule" : "shop";
 }
 
 /** What was taken, a line for each row of seats, area, slot or box. @param {Booking} booking @param {string | null} [box] what people call the box */

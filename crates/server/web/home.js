@@ -6,6 +6,7 @@ import { h, show } from "./dom.js";
 import { dateTime, money, whyNot } from "./format.js";
 import { api, title } from "./frame.js";
 import { mine } from "./mine.js";
+import { onRecovery } from "./recovery.js";
 import { now as serverNow, setClock } from "./server-clock.js";
 import { isOpen, stateOf } from "./slots.js";
 import { statusBadge } from "./booking-status.js";
@@ -45,7 +46,9 @@ async function load() {
       empty && h("p", { class: "note" }, t("home.nothing"), " ", h("a", { href: "/docs" }, t("docs"))),
     );
   } catch (error) {
-    show(body, h("p", { class: "note bad", role: "alert" }, whyNot(error)), h("button", { type: "button", onclick: load }, t("tryAgain")));
+    const note = h("p", { class: "note bad", role: "alert" }, whyNot(error));
+    onRecovery(api, error, note, load);
+    show(body, note, h("button", { type: "button", onclick: load }, t("tryAgain")));
   }
 }
 

@@ -187,5 +187,5 @@ function inMonth(date, month) {
 
 /** @param {DaySummary} summary */
 function inWords({ state, available, total }) {
-  return isOpen(state) ? t("calendar.left", { n: available, left: number(available), total }) : t(`calendar.${state}`);
+  return isOpen(state) ? t(state === "LIMITED" ? "calendar.limited" : "calendar.left", { n: available, left: number(available), total }) : t(`calendar.${state}`);
 }

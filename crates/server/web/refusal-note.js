@@ -5,6 +5,7 @@ import { h, show } from "./dom.js";
 import { whyNot } from "./format.js";
 import { api } from "./frame.js";
 import { mine } from "./mine.js";
+import { onRecovery } from "./recovery.js";
 import { t } from "./words.js";
 
 /** Asked about one after the other, newest first. */
@@ -33,6 +34,7 @@ export class RefusalNote {
   async explain(error, kind, id) {
     const code = error instanceof Refusal ? error.code : "UNREACHABLE";
     this.say(code, whyNot(error));
+    onRecovery(api, error, this.element, () => this.clear());
     if (!(error instanceof Refusal) || (code !== "ACTIVE_RESERVATION_EXISTS" && code !== "CUSTOMER_LIMIT_REACHED")) return;
     const existing = error.problem["booking"] ?? (await ownActive(kind, id));
     if (existing !== null && this.element.dataset["refusal"] === code) {

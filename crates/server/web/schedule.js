@@ -9,6 +9,7 @@ import { follow } from "./live.js";
 import { tokenOf } from "./mine.js";
 import { MonthCalendar } from "./month-calendar.js";
 import { notShown } from "./not-shown.js";
+import { onRecovery } from "./recovery.js";
 import { now, setClock } from "./server-clock.js";
 import { SlotChoice } from "./slot-choice.js";
 import { Slots } from "./slots.js";
@@ -77,6 +78,7 @@ async function page(schedule, moving) {
       redraw();
     } catch (error) {
       choice.note.say("MONTH", whyNot(error), h("button", { type: "button", onclick: () => fill(month) }, t("tryAgain")));
+      onRecovery(api, error, choice.note.element, () => fill(month));
     }
   };
   const chosen = (/** @type {string} */ date) => {

@@ -37,16 +37,15 @@ export class SeatCursor {
     this.element.addEventListener("focusout", () => queueMicrotask(() => this.#left()));
   }
 
-  /** @param {Block} block */
-  enter(block) {
+  /** @param {Block} block @param {number} seat the one that gets the focus */
+  enter(block, seat) {
     this.#block = block;
     this.element.hidden = false;
     this.element.setAttribute("aria-label", t("event.gridOf", { name: block.address }));
     this.element.setAttribute("aria-rowcount", String(block.rows));
     this.element.setAttribute("aria-colcount", String(block.cols));
     this.element.setAttribute("aria-description", t("event.gridKeys"));
-    const first = this.#hall.states.indexOf(FREE, block.first);
-    this.#focus(first >= 0 && first < block.first + block.total ? first : block.first);
+    this.#focus(seat);
   }
 
   /** What is said of the seat may have changed. */

@@ -61,7 +61,7 @@ const PAGES = [
     await hold(page);
     await isAccessible(page);
     await press(page, ">>> [data-act=confirm]");
-    await shows(page, "It is yours.");
+    await shows(page, "Booking confirmed.");
   }],
   ["an event that is not there", () => "/events/nothing", (page) => shows(page, "This event is not here.")],
   ["a schedule", () => `/schedules/museum?date=${day}`, async (page) => {
@@ -69,12 +69,12 @@ const PAGES = [
     await press(page, `[data-slot="${day}T13:00"] button`);
     await shows(page, "Held for you");
     await press(page, "hold-panel [data-act=cancel]");
-    await shows(page, "Given back.");
+    await shows(page, "Places released.");
   }],
   ["a shop", () => "/shops/bakery", async (page) => {
     await press(page, "[data-box=evening] [data-act=book]");
     await press(page, "hold-panel [data-act=confirm]");
-    await shows(page, "It is yours.");
+    await shows(page, "Booking confirmed.");
   }],
   ["a booking", async () => `/bookings/${(await newest()).id}`, (page) => page.waitForSelector("[data-booking]")],
   ["a booking, asked whether to cancel it", async () => `/bookings/${(await newest()).id}`, async (page) => {

@@ -20,7 +20,7 @@ for (const scheme of ["light", "dark"]) {
     await bakery(`bakery-${scheme}`, {});
     const open = () => here.visit(`/shops/bakery-${scheme}`, { scheme });
     const [one, other] = [await open(), await open()];
-    for (const page of [one, other]) await reads(page, "[data-box=evening] .badge", "2 left");
+    for (const page of [one, other]) await reads(page, "[data-box=evening] .badge", "Only 2 left");
     await press(one, "[data-box=evening] [data-act=more]");
     await note(other, "[data-box=evening] .badge", /Sold out/);
     await noteClick(one);
@@ -29,7 +29,7 @@ for (const scheme of ["light", "dark"]) {
     assert.ok(took <= LIVE_MS_MAX, `${took} ms`);
     assert.equal(await read(one, "hold-panel .held"), "Evening box · 2 boxes NT$600");
     await press(one, "[data-act=confirm]");
-    await shows(one, "It is yours.");
+    await shows(one, "Booking confirmed.");
     const code = await read(one, "hold-panel .code");
     assert.match(code, /^[2-9A-Z]{6}$/);
     assert.match(await readQr(one, ".hold-place .qr"), new RegExp(`^${here.house.url}/bookings/[0-9a-f-]{36}\\?code=${code}$`));

@@ -66,7 +66,7 @@ test("it speaks the language and wears the colours that the site asks for", asyn
 
 test("without a key that the house knows, it says so and shows nothing", async () => {
   const page = await open({ key: "bo_nobody", allow: ["status of 401"] });
-  await shows(page, "This server wants a key.");
+  await shows(page, "Online booking isn't set up yet.");
   assert.equal(await page.$(">>> canvas"), null);
   await leave(page);
 });

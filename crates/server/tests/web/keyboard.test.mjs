@@ -68,7 +68,8 @@ test("seats are found, picked and held", async () => {
   assert.equal(await page.evaluate(() => document.activeElement.shadowRoot.activeElement.localName), "hold-panel", "the focus is on the hold");
   await tabTo(page, "[data-act=confirm]");
   await page.keyboard.press("Enter");
-  await shows(page, "It is yours.");
+  await shows(page, "Booking confirmed.");
+  assert.equal(await page.evaluate(() => document.activeElement.shadowRoot.activeElement.innerText), "Confirmed", "the focus is on the confirmation's heading");
   await leave(page);
 });
 
@@ -90,6 +91,10 @@ test("a day and a time are chosen and held", async () => {
   await page.keyboard.press("Enter");
   await shows(page, "Held for you");
   assert.equal(await read(page, "hold-panel .held"), `${day} 13:00 · 2 places NT$500`);
+  await tabTo(page, "[data-act=confirm]");
+  await page.keyboard.press("Enter");
+  await shows(page, "Booking confirmed.");
+  assert.equal(await page.evaluate(() => document.activeElement.innerText), "Confirmed", "the focus is on the confirmation's heading");
   await leave(page);
 });
 

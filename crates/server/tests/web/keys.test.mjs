@@ -35,7 +35,7 @@ test("what costs nothing is confirmed at once, and only its own browser sees it"
   const page = await here.visit(`/schedules/free?date=${day}`);
   await press(page, `[data-slot="${day}T09:00"] button`);
   await press(page, "hold-panel [data-act=confirm]");
-  await shows(page, "It is yours.");
+  await shows(page, "Booking confirmed.");
   const [booking] = (await here.house.ask("GET", "/v1/bookings?schedule=free")).items;
   const stranger = await here.visit(`/bookings/${booking.id}`, { allow: ["status of 403"] });
   await stranger.waitForSelector('[data-refusal="HOLD_TOKEN_REQUIRED"]');

@@ -33,7 +33,7 @@ test("seats are picked with a finger, held and paid", async () => {
   await shows(page, "Held for you");
   assert.equal(await read(page, ">>> hold-panel .held"), "A-1, row 2, seats 3–4 NT$6,000");
   await press(page, ">>> [data-act=confirm]");
-  await shows(page, "It is yours.");
+  await shows(page, "Booking confirmed.");
   await leave(page);
 });
 
@@ -50,6 +50,46 @@ test("a tap on seats too small for a finger goes nearer, and the next tap picks"
   await reads(page, ">>> .order [data-hold]", "Hold 1 for NT$3,000");
   await leave(page);
 });
+
+test("a tapped section opens at its best free seats, with the names of the rows and the way to the stage", async () => {
+  await here.house.ask("POST", "/v1/events", hall("corner", 20, 40, { rules: { max_units_per_booking: 300 } }));
+  const row = (number, from, to) => Array.from({ length: to - from + 1 }, (_, index) => `${number}-${from + index}`);
+  const sold = [row(1, 1, 40), row(2, 1, 20), row(2, 22, 40), row(3, 1, 24), ...[15, 16, 17, 18, 19, 20].map((number) => row(number, 21, 40))].flat();
+  await here.house.book({ event: "corner", seats: [{ section: "A-1", ids: sold }] });
+  const page = await here.visit("/", { viewport: PHONE });
+  await page.evaluateOnNewDocument(watchText);
+  await page.goto(`${here.house.url}/events/corner`);
+  await drawn(page);
+  const { x, y, width, height } = await (await page.waitForSelector(">>> canvas")).boundingBox();
+  // Where the section's sold corner is on the map.
+  await page.touchscreen.tap(x + width * 0.75, y + height * 0.6);
+  await page.waitForSelector(">>> canvas.near");
+  // The picture follows with the next frame.
+  await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+  const texts = await page.evaluate(() => globalThis.texts);
+  const inSight = (text, right = width) => texts.find((other) => other.text === text && other.x >= 0 && other.x <= right && other.y >= 0 && other.y <= height);
+  assert.ok(inSight("STAGE"), "the way to the stage");
+  const name = inSight("3", 30);
+  assert.ok(name, "the name of row 3 at the left edge");
+  const free = texts.filter((other) => Math.abs(other.y - name.y) < 3 && other.x > 30 && other.x <= width).map(({ text }) => text);
+  assert.deepEqual(free.slice(0, 3), ["25", "26", "27"], "the first free seats of row 3 are in sight");
+  await leave(page);
+});
+
+/** In the page: from now on `texts` is what the last picture of the map says, and where. */
+function watchText() {
+  globalThis.texts = [];
+  const { fillRect, fillText } = CanvasRenderingContext2D.prototype;
+  CanvasRenderingContext2D.prototype.fillRect = function (...place) {
+    if (place[2] === this.canvas.width) globalThis.texts = [];
+    return fillRect.apply(this, place);
+  };
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+    const at = this.getTransform().transformPoint({ x, y });
+    globalThis.texts.push({ text, x: at.x / devicePixelRatio, y: at.y / devicePixelRatio });
+    return fillText.call(this, text, x, y);
+  };
+}
 
 test("two fingers zoom the map, one moves it, and neither picks a seat", async () => {
   const page = await here.visit("/events/gala", { viewport: PHONE });
@@ -80,7 +120,7 @@ test("a place in a slot and a box are booked with a finger", async () => {
     await press(page, button);
     await shows(page, "Held for you");
     await press(page, "[data-act=confirm]");
-    await shows(page, "It is yours.");
+    await shows(page, "Booking confirmed.");
     await leave(page);
   }
 });

@@ -52,3 +52,29 @@ test("a hold that is asked for while the server is away is made once, when it is
   await reads(page, LEFT, "49 of 50 left");
   await leave(page);
 });
+
+test("a note that the connection is lost goes when the server answers again", async () => {
+  const { house } = here;
+  await house.ask("POST", "/v1/events", hall("lost", 5, 10));
+  const page = await here.visit("/events/lost", { allow: BROKEN });
+  await pickOnMap(page, "A-1", ["1-1"]);
+  await house.restart(async () => {
+    await press(page, ">>> .order [data-hold]");
+    await shows(page, 'Connection lost. Check "Your bookings", then try again.');
+  });
+  await page.waitForFunction(() => document.querySelector("boxoffice-event").shadowRoot.querySelector("[data-note]").hidden);
+  await hold(page);
+  await leave(page);
+});
+
+test("a page that could not be shown shows itself when the server answers again", async () => {
+  const page = await here.visit("/", { allow: BROKEN });
+  await page.setRequestInterception(true);
+  let away = true;
+  page.on("request", (request) => (away && request.url().includes("/v1/") ? request.abort("connectionrefused") : request.continue()));
+  await page.reload();
+  await shows(page, "Connection lost.");
+  away = false;
+  await page.waitForSelector('[data-event="lost"]');
+  await leave(page);
+});

@@ -49,6 +49,16 @@ test("two book the same time: it turns red for the other at once, and one of the
   await leave(other);
 });
 
+test("a time and a day with at most half of their places left say so in words", async () => {
+  await here.house.ask("POST", "/v1/schedules", museum("limited"));
+  await here.house.book({ schedule: "limited", slot: morning, quantity: 2 });
+  await here.house.book({ schedule: "limited", slot: afternoon, quantity: 3 });
+  const page = await here.visit(`/schedules/limited?date=${day}`);
+  await reads(page, slot(afternoon, ".badge"), "Limited · 3/6 available");
+  assert.match(await page.$eval(`[data-date="${day}"] .unseen`, (said) => said.textContent), /limited, 3 of 8 places left$/);
+  await leave(page);
+});
+
 test("a time that fills up while one presses is refused with others, and one of them can be had", async () => {
   await here.house.ask("POST", "/v1/schedules", museum("race"));
   const page = await here.visit(`/schedules/race?date=${day}`, { allow: ["status of 409"] });
