@@ -1,18 +1,17 @@
 // What a booking is of: names and times from the event, schedule or shop it is in.
 
 import { pickupWindow } from "./box-card.js";
-import { sameClock, zoneName } from "./dates.js";
-import { clock, day, money } from "./format.js";
+import { day, money, zoneWords } from "./format.js";
 import { api } from "./frame.js";
 import { seatRows } from "./seat-words.js";
 import { language, t } from "./words.js";
 
 /** @typedef {import("./types.d.ts").Booking} Booking */
 /**
- * `zone` is the place's own, if its clocks show something else than the reader's.
+ * `zone` says in words which clock `when` goes by; `timezone` is that of the place.
  *
  * @typedef {{
- *   name: string, link: string, what: {what: string, price: string}[], when: string | null, zone: string | null,
+ *   name: string, link: string, timezone: string | null, what: {what: string, price: string}[], when: string | null, zone: string | null,
  *   starts: string | null, ends: string | null, box?: string,
  * }} Facts
  */
@@ -34,12 +33,12 @@ async function eventFacts(booking, id) {
   /** @type {import("./types.d.ts").EventShown | null} */
   const event = await ask(`/v1/events/${id}`);
   const starts = event?.starts_at ?? null;
-  const when = starts === null ? null : new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "short" }).format(new Date(starts));
+  const when = starts === null ? null : new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "short", timeZone: event?.timezone }).format(new Date(starts));
   const what = [
     ...seatRows(booking.seats).map(({ what, price }) => ({ what, price: money(price, booking.currency) })),
     ...booking.areas.map((area) => ({ what: `${area.name} × ${area.quantity}`, price: money(area.price * area.quantity, booking.currency) })),
   ];
-  return { name: event?.name ?? id, link: `/events/${id}`, what, when, zone: null, starts, ends: null };
+  return { name: event?.name ?? id, link: `/events/${id}`, timezone: event?.timezone ?? null, what, when, zone: event && starts !== null ? zoneWords(event.timezone, starts) : null, starts, ends: event?.ends_at ?? null };
 }
 
 /** @param {Booking} booking @param {string} id @returns {Promise<Facts>} */
@@ -53,9 +52,10 @@ async function slotFacts(booking, id) {
   return {
     name: schedule?.name ?? id,
     link: `/schedules/${id}?date=${date}`,
+    timezone: schedule?.timezone ?? null,
     what: [{ what: t("unit.places", { n: booking.quantity }), price }, ...tickets],
     when: `${day(date)}, ${time}${slot ? `–${slot.end_time}` : ""}`,
-    zone: schedule && slot ? otherZone(schedule.timezone, slot.starts_at) : null,
+    zone: schedule && slot ? zoneWords(schedule.timezone, slot.starts_at) : null,
     starts: slot?.starts_at ?? null,
     ends: slot?.ends_at ?? null,
   };
@@ -71,17 +71,12 @@ async function boxFacts(booking, id) {
   return {
     name: shop?.name ?? id,
     link: `/shops/${id}`,
+    timezone: shop?.timezone ?? null,
     what: [{ what: `${box?.name ?? booking.box} × ${booking.quantity}`, price }],
     when: pickup && shop ? t("booking.pickup", { window: pickupWindow(pickup, shop.timezone, true) }) : null,
-    zone: pickup && shop ? otherZone(shop.timezone, pickup.starts_at) : null,
+    zone: pickup && shop ? zoneWords(shop.timezone, pickup.starts_at) : null,
     starts: pickup?.starts_at ?? null,
     ends: pickup?.ends_at ?? null,
     box: box?.name,
   };
-}
-
-/** @param {string} zone @param {string} time */
-function otherZone(zone, time) {
-  const at = Date.parse(time);
-  return sameClock(zone, at) ? null : t("booking.zone", { zone: zoneName(zone, at, language), here: clock(time) });
 }

@@ -5,7 +5,7 @@ import { askCancel, askSeats } from "./booking-dialogs.js";
 import { factsOf } from "./booking-facts.js";
 import { calendarFile } from "./calendar-file.js";
 import { announce, h, show } from "./dom.js";
-import { dateTime, exactMoney, money, whyNot } from "./format.js";
+import { dateTime, dateTimeThere, exactMoney, money, whyNot } from "./format.js";
 import { api, title } from "./frame.js";
 import { HoldPanel } from "./hold.js";
 import { LiveBadge } from "./live-badge.js";
@@ -77,6 +77,7 @@ export class BookingView {
 
   /** @param {Booking} booking @param {Facts} facts */
   #body(booking, facts) {
+    const moment = (/** @type {string} */ time) => (facts.timezone === null ? dateTime(time) : dateTimeThere(time, facts.timezone));
     const units = facts.what.map((line) => h("li", { class: "spread" }, h("span", {}, line.what), h("span", { class: "number" }, line.price)));
     return h(
       "div",
@@ -87,9 +88,9 @@ export class BookingView {
       h("p", { class: "spread sum" }, h("strong", {}, t("total")), h("strong", { class: "number" }, money(booking.total_price, booking.currency))),
       booking.status === "expired" && h("p", { class: "note bad" }, t("booking.expired")),
       booking.status === "cancelled" && h("p", { class: "note bad" }, t("booking.cancelled")),
-      booking.redeemed_at !== null && h("p", { class: "note" }, t("booking.redeemed", { when: dateTime(booking.redeemed_at) })),
+      booking.redeemed_at !== null && h("p", { class: "note" }, t("booking.redeemed", { when: moment(booking.redeemed_at) })),
       h("dl", { class: "facts small" },
-        h("dt", {}, t("booking.made")), h("dd", {}, dateTime(booking.created_at)),
+        h("dt", {}, t("booking.made")), h("dd", {}, moment(booking.created_at)),
         h("dt", {}, t("booking.number")), h("dd", {}, h("code", {}, booking.id))),
     );
   }

@@ -1,5 +1,6 @@
 // Charts: pure functions of data that give an SVG picture, and the points in it that can be read out.
 
+import { aheadOfUtc } from "./dates.js";
 import { svg } from "./dom.js";
 
 /**
@@ -54,18 +55,18 @@ const TIME_STEPS = [
 ];
 
 /**
- * Round times of the reader's clock between two moments.
+ * Round times of a zone's clock between two moments.
  *
- * @param {number} from @param {number} to @param {number} count @param {string} locale
+ * @param {number} from @param {number} to @param {number} count @param {string} locale @param {string | undefined} timeZone
  * @returns {Tick[]}
  */
-export function timeTicks(from, to, count, locale) {
+export function timeTicks(from, to, count, locale, timeZone) {
   const step = TIME_STEPS.find((candidate) => (to - from) / candidate <= count) ?? Math.ceil((to - from) / count / DAY) * DAY;
   const format = new Intl.DateTimeFormat(
     locale,
-    step < MINUTE ? { timeStyle: "medium" } : step < DAY ? { timeStyle: "short" } : { month: "short", day: "numeric" },
+    { ...(step < MINUTE ? { timeStyle: "medium" } : step < DAY ? { timeStyle: "short" } : { month: "short", day: "numeric" }), timeZone },
   );
-  const zone = new Date(to).getTimezoneOffset() * MINUTE;
+  const zone = -aheadOfUtc(timeZone, to);
   const list = [];
   for (let at = Math.ceil((from - zone) / step) * step + zone; at <= to; at += step) list.push({ at, text: format.format(at) });
   return list;

@@ -57,6 +57,12 @@ export function sameClock(timeZone, time) {
   return shown(timeZone) === shown(undefined);
 }
 
+/** How far clocks there are ahead of UTC, in milliseconds. @param {string | undefined} timeZone @param {number} time */
+export function aheadOfUtc(timeZone, time) {
+  const shown = new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short", timeStyle: "medium" }).format(time);
+  return Date.parse(`${shown.replace(" ", "T")}Z`) - Math.floor(time / 1000) * 1000;
+}
+
 /** What people there call their time: "Taipei Standard Time". @param {string} timeZone @param {number} time @param {string} language */
 export function zoneName(timeZone, time, language) {
   const parts = new Intl.DateTimeFormat(language, { timeZone, timeZoneName: "long" }).formatToParts(time);

@@ -3,7 +3,7 @@
 import { barChart, lineChart, ticks, timeTicks } from "./chart.js";
 import { chartBox } from "./chart-box.js";
 import { h, show } from "./dom.js";
-import { dateTime, number } from "./format.js";
+import { dateTime, number, shownZone } from "./format.js";
 import { language, t } from "./words.js";
 import { findPart } from "./desk-find.js";
 import { moment } from "./desk-format.js";
@@ -182,7 +182,7 @@ function drawCurve(canvas, sales, stats, now, span) {
     ? []
     : [last, /** @type {[number, number]} */ ([until, last[1] + ((limit - last[1]) * (until - now)) / (soldOut - now)])];
   const from = now - shown;
-  const x = { from, to: until, label: "", ticks: timeTicks(from, until, canvas.width / 90, language) };
+  const x = { from, to: until, label: "", ticks: timeTicks(from, until, canvas.width / 90, language, shownZone()) };
   // A short look back is about the change: the axis then begins near the lowest value.
   const values = [...points, ...ahead].map(([, sold]) => sold);
   const near = Number.isFinite(span);

@@ -1,21 +1,24 @@
 // Times and money the way the desk needs them.
 
+import { dateIn } from "./dates.js";
+import { shownZone } from "./format.js";
 import { language } from "./words.js";
 
 /** To the second, with the date. @param {string} time RFC 3339 */
 export function exactTime(time) {
-  return new Intl.DateTimeFormat(language, { dateStyle: "short", timeStyle: "medium" }).format(new Date(time));
+  return new Intl.DateTimeFormat(language, { dateStyle: "short", timeStyle: "medium", timeZone: shownZone() }).format(new Date(time));
 }
 
 /** To the second. @param {string} time RFC 3339 */
 export function exactClock(time) {
-  return new Intl.DateTimeFormat(language, { timeStyle: "medium" }).format(new Date(time));
+  return new Intl.DateTimeFormat(language, { timeStyle: "medium", timeZone: shownZone() }).format(new Date(time));
 }
 
 /** To the second, with the date unless it is today. @param {number} at */
 export function moment(at) {
   const time = new Date(at).toISOString();
-  return new Date(at).toDateString() === new Date().toDateString() ? exactClock(time) : exactTime(time);
+  const zone = shownZone() ?? "UTC";
+  return dateIn(at, zone) === dateIn(Date.now(), zone) ? exactClock(time) : exactTime(time);
 }
 
 /** How many minor units one of this currency has. @param {string} currency */

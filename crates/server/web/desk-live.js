@@ -8,7 +8,7 @@ import { paced } from "./desk-pace.js";
 /** @typedef {import("./types.d.ts").Slot} Slot */
 /** @typedef {import("./types.d.ts").Box} Box */
 /** @typedef {import("./live.js").Connection} Connection */
-/** @typedef {{kind: "event" | "schedule" | "shop", id: string, name: string, currency: string, timezone: string | null}} Inventory */
+/** @typedef {{kind: "event" | "schedule" | "shop", id: string, name: string, currency: string, timezone: string, starts_at: string | null}} Inventory */
 /** @typedef {{section: string, seat: string, state: "available" | "held" | "sold" | "blocked"}} SeatChange */
 /** @typedef {{section: string, rows: number, cols: number, seats: string[], stats: Stats}} LiveSection */
 /** @typedef {{sequence: number, seats?: SeatChange[], areas?: {name: string, stats: Stats}[], stats?: Stats, slots?: Slot[], boxes?: Box[]}} LiveChange */

@@ -77,7 +77,7 @@ function usePart(desk) {
   const peaks = h("ol", { class: "peaks" });
 
   const read = async () => {
-    const from = dateIn(now(), inventory.timezone ?? "UTC");
+    const from = dateIn(now(), inventory.timezone);
     try {
       use = await api.get(
         `/v1/schedules/${encodeURIComponent(inventory.id)}/analytics?from=${from}&to=${later(from, Number(span.value) - 1)}`,

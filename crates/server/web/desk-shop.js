@@ -120,7 +120,7 @@ function boxCard(desk, first) {
     bar.style.setProperty("--part", `${(100 * (fresh.quantity - fresh.remaining)) / Math.max(1, fresh.quantity)}%`);
     const next = fresh.next_price && {
       price: exactMoney(fresh.next_price.price, currency),
-      time: clock(fresh.next_price.at, timezone ?? undefined),
+      time: clock(fresh.next_price.at, timezone),
     };
     price.textContent = [t("desk.box.now", { price: exactMoney(fresh.price, currency) }), next && t("desk.box.next", next)]
       .filter(Boolean)
@@ -136,7 +136,7 @@ function boxCard(desk, first) {
       { class: "faint small" },
       t(
         "desk.box.pickup",
-        { from: dateTime(first.pickup.starts_at, timezone ?? undefined), to: dateTime(first.pickup.ends_at, timezone ?? undefined) },
+        { from: dateTime(first.pickup.starts_at, timezone), to: dateTime(first.pickup.ends_at, timezone) },
       ),
     ),
     h("form", { class: "box-form", onsubmit: (/** @type {Event} */ event) => {
@@ -147,7 +147,7 @@ function boxCard(desk, first) {
       send({ quantity: Number(quantity.value), ...(wanted === box.price ? {} : { price: wanted, price_curve: steps }) }, "desk.box.changed");
     } },
       h("div", {}, h("label", { for: quantity.id }, t("desk.box.quantity")), quantity),
-      h("div", {}, h("label", { for: cost.id }, t("desk.box.price", { currency })), cost),
+      h("div", {}, h("label", { for: cost.id }, t("desk.box.price", { currency, example: exactMoney(350 * units, currency) })), cost),
       h("div", { class: "row" }, h("button", { type: "submit" }, t("desk.save")), toggle)),
     note);
   update(first);

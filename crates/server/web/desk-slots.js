@@ -2,7 +2,7 @@
 
 import { Refusal } from "./api.js";
 import { h, show } from "./dom.js";
-import { day, number, whyNot } from "./format.js";
+import { day, exactMoney, number, whyNot } from "./format.js";
 import { onRecovery } from "./recovery.js";
 import { spokenNote } from "./spoken-note.js";
 import { t } from "./words.js";
@@ -18,7 +18,7 @@ const BADGES = /** @type {const} */ ({ AVAILABLE: "good", LIMITED: "warn", FULL:
 /** @param {Desk} desk */
 export function slotsPart(desk) {
   const { live, inventory, signal } = desk;
-  const today = dateIn(now(), inventory.timezone ?? "UTC");
+  const today = dateIn(now(), inventory.timezone);
   const date = h("input", { id: "date", type: "date", value: asked() ?? today, "data-date": "", onchange: () => draw() });
   const heading = h("h3", {});
   const list = h("ul", { class: "slots" });
@@ -148,6 +148,7 @@ function addForm(desk, chosen) {
   };
   chosen.addEventListener("change", () => (inputs.date.value = chosen.value));
   const note = h("p", { class: "note", role: "status", hidden: true });
+  const example = exactMoney(350 * minorUnits(inventory.currency), inventory.currency);
   const button = h("button", { class: "main", type: "submit" }, t("desk.add.do"));
   const refusals = /** @type {Record<string, string>} */ ({ SLOT_ALREADY_EXISTS: "desk.add.exists", CANNOT_CREATE_PAST_SLOT: "desk.add.past" });
   return h("form", { class: "card stack", "aria-labelledby": "add-title", "data-add-slot": "", onsubmit: async (/** @type {Event} */ event) => {
@@ -178,7 +179,7 @@ function addForm(desk, chosen) {
       ([name, input]) => h(
         "div",
         { class: "field" },
-        h("label", { for: input.id }, t(`desk.add.${name}`, { currency: inventory.currency })),
+        h("label", { for: input.id }, t(`desk.add.${name}`, { currency: inventory.currency, example })),
         input,
       ),
     ),

@@ -2,17 +2,18 @@
 
 import { h, show } from "./dom.js";
 import { Refusal } from "./api.js";
-import { whyNot } from "./format.js";
+import { zoneName } from "./dates.js";
+import { dateTime, showTimesIn, whyNot } from "./format.js";
 import { api, title } from "./frame.js";
 import { onRecovery } from "./recovery.js";
-import { learn, t } from "./words.js";
+import { language, learn, t } from "./words.js";
 import { words } from "./desk.words.js";
 import { words as bookingWords } from "./desk-bookings.words.js";
 import { enter, forgetKey, keyForm, storedKey } from "./desk-key.js";
 import { Codes } from "./desk-codes.js";
 import { Live } from "./desk-live.js";
 import { LiveBadge } from "./live-badge.js";
-import { setClock } from "./server-clock.js";
+import { now, setClock } from "./server-clock.js";
 import { tabList } from "./desk-tabs.js";
 
 /** @typedef {import("./api.js").Api} Api */
@@ -76,7 +77,7 @@ async function all(api, kind) {
     const { items, next_cursor } = await api.get(`/v1/${kind}s?limit=500${cursor}`);
     known.push(
       ...items.map(
-        (/** @type {any} */ item) => ({ kind, id: item.id, name: item.name, currency: item.currency, timezone: item.timezone ?? null }),
+        (/** @type {any} */ item) => ({ kind, id: item.id, name: item.name, currency: item.currency, timezone: item.timezone, starts_at: item.starts_at ?? null }),
       ),
     );
     if (next_cursor === null) break;
@@ -122,6 +123,7 @@ function draw(api, role, signedIn, known) {
     shown = new AbortController();
     choice.value = inventory ? `${inventory.kind}:${inventory.id}` : "";
     connection.element.hidden = inventory === null;
+    title(inventory ? `${inventory.name} · ${t("desk.title")}` : t("desk.title"));
     if (inventory) show(body, ...opened(api, role, inventory, connection));
     else show(body, h("p", { class: "note" }, t(known.length === 0 ? "desk.nothing" : "desk.unknown")));
   };
@@ -135,6 +137,7 @@ function draw(api, role, signedIn, known) {
 /** @param {Api} api @param {"admin" | "operator"} role @param {Inventory} inventory @param {LiveBadge} connection */
 function opened(api, role, inventory, connection) {
   const { signal } = shown;
+  showTimesIn(inventory.timezone);
   const live = new Live(api, inventory, signal, (refusal) => {
     if (refusal.status === 401) ask(t("desk.key.ended"));
     else show(connection.element, whyNot(refusal));
@@ -157,5 +160,11 @@ function opened(api, role, inventory, connection) {
     if (new URLSearchParams(location.search).get("tab") !== tab) address(tab, {});
   });
   tabs.choose(new URLSearchParams(location.search).get("tab") ?? "");
-  return [tabs.list, ...tabs.panels];
+  return [zoneLine(inventory), tabs.list, ...tabs.panels];
+}
+
+/** When the event is, and what clocks the whole desk goes by. @param {Inventory} inventory */
+function zoneLine({ timezone, starts_at }) {
+  const zone = t("allTimes", { zone: zoneName(timezone, starts_at === null ? now() : Date.parse(starts_at), language) });
+  return h("p", { class: "faint small", "data-zone": timezone }, starts_at !== null && `${t("desk.starts", { when: dateTime(starts_at) })} `, zone);
 }

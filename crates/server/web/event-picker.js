@@ -8,7 +8,7 @@ import { Places } from "./event-places.js";
 import { alternativeWords, explain } from "./event-refusal.js";
 import { Sales } from "./event-sales.js";
 import { setClock } from "./server-clock.js";
-import { dateTime, money, whyNot } from "./format.js";
+import { dateTimeThere, money, whyNot } from "./format.js";
 import { legend } from "./hall-legend.js";
 import "./hall-map.js";
 import { seatWords } from "./hall-words.js";
@@ -97,7 +97,7 @@ export class Picker {
   }
 
   #draw() {
-    const { name, starts_at } = this.#event;
+    const { name, starts_at, timezone, venue } = this.#event;
     const heading = this.#host.getAttribute("level") === "1" ? "h1" : "h2";
     const seated = this.#hall.blocks.length > 0;
     this.#side.append(this.#order.element);
@@ -106,7 +106,8 @@ export class Picker {
       h("header", {},
         h(heading, { class: "title" }, name),
         h("p", { class: "row" },
-          starts_at !== null && h("span", { class: "faint" }, dateTime(starts_at)),
+          starts_at !== null && h("span", { class: "faint", "data-starts": true }, dateTimeThere(starts_at, timezone)),
+          venue !== null && h("span", { class: "faint" }, venue),
           this.#badge,
           this.#connection.element)),
       this.#sales.element,

@@ -1,7 +1,7 @@
 // Whether the event is on sale now, and the clock until it is.
 
 import { announce, h, show } from "./dom.js";
-import { countdown, dateTime } from "./format.js";
+import { countdown, dateTimeThere } from "./format.js";
 import { now as serverNow } from "./server-clock.js";
 import { t } from "./words.js";
 
@@ -43,7 +43,7 @@ export class Sales {
     const closes = sales.closes_at === null ? Infinity : Date.parse(sales.closes_at);
     const was = this.open;
     this.open = status === "open" && now >= opens && now < closes;
-    if (status !== "open") this.#say(t("event.closedNote"));
+    if (status !== "open") this.#say(t(status === "cancelled" ? "event.cancelledNote" : "event.closedNote"));
     else if (now >= closes) this.#say(t("event.endedNote"));
     else if (now < opens) this.#count(opens - now, /** @type {string} */ (sales.opens_at), first);
     else this.element.hidden = true;
@@ -63,7 +63,7 @@ export class Sales {
   /** @param {number} left @param {string} opensAt @param {boolean} first */
   #count(left, opensAt, first) {
     this.#clock.textContent = countdown(left);
-    if (first || this.element.hidden) show(this.element, h("p", { class: "spread" }, h("span", {}, t("event.opensIn", { when: dateTime(opensAt) })), this.#clock));
+    if (first || this.element.hidden) show(this.element, h("p", { class: "spread" }, h("span", {}, t("event.opensIn", { when: dateTimeThere(opensAt, /** @type {EventShown} */ (this.#event).timezone) })), this.#clock));
     this.element.hidden = false;
   }
 }

@@ -3,9 +3,7 @@
 import { BoxofficeEvent } from "./event-element.js";
 import { api, idInPath, title } from "./frame.js";
 import { show } from "./dom.js";
-import { t } from "./words.js";
 
-title(t("event.page"));
 const picker = new BoxofficeEvent();
 picker.api = api;
 picker.setAttribute("level", "1");

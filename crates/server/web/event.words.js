@@ -3,12 +3,12 @@
 /** @type {import("./words.js").Words} */
 export const words = {
   en: {
-    "event.page": "Event",
     "event.missing": "This event is not here. It may have been taken down, or the address is wrong.",
     "event.noId": "Which event? The element needs the event's id.",
     "event.soldOut": "Sold out",
     "event.leftOf": "{n} of {total} left",
     "event.closedNote": "Sales are closed. You can look, but not book.",
+    "event.cancelledNote": "This event is cancelled.",
     "event.endedNote": "Sales have ended. You can look, but not book.",
     "event.opensIn": "Sales open {when}. You can choose your seats already.",
     "event.opensClock": "Opens in",
@@ -78,12 +78,12 @@ export const words = {
     "refused.SECTION_NOT_FOUND": "The hall has changed. Load the page again.",
   },
   "zh-TW": {
-    "event.page": "活動",
     "event.missing": "找不到這個活動，可能已下架，或網址有誤。",
     "event.noId": "未指定活動：這個元素需要活動代號。",
     "event.soldOut": "已售完",
     "event.leftOf": "剩 {n} / {total}",
     "event.closedNote": "目前停止販售，僅供瀏覽。",
+    "event.cancelledNote": "這個活動已取消。",
     "event.endedNote": "販售已結束，僅供瀏覽。",
     "event.opensIn": "{when} 開賣。您可以先選好座位。",
     "event.opensClock": "開賣倒數",

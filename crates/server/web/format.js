@@ -1,6 +1,7 @@
 // Money, times and refusals in the reader's language.
 
 import { Refusal } from "./api.js";
+import { dateIn, sameClock, zoneName } from "./dates.js";
 import { language, t } from "./words.js";
 
 /** @param {number} minor @param {string} currency in minor units @returns {string} */
@@ -23,13 +24,41 @@ export function number(count) {
   return count.toLocaleString(language);
 }
 
+/** What times are shown in where no zone is given: the reader's own, until a page is about one place. @type {string | undefined} */
+let placeZone;
+
+/** @param {string} timeZone */
+export function showTimesIn(timeZone) {
+  placeZone = timeZone;
+}
+
+/** @returns {string | undefined} */
+export function shownZone() {
+  return placeZone;
+}
+
+/** "Dec 24, 2026, 7:30 PM (Taipei Standard Time)". @param {string} time RFC 3339 @param {string} timeZone */
+export function dateTimeThere(time, timeZone) {
+  return t("timeInZone", { time: dateTime(time, timeZone), zone: zoneName(timeZone, Date.parse(time), language) });
+}
+
+/** The zone's name, and what the reader's own clock shows then if it is another time. @param {string} timeZone @param {string} time RFC 3339 */
+export function zoneWords(timeZone, time) {
+  const at = Date.parse(time);
+  const zone = zoneName(timeZone, at, language);
+  if (sameClock(timeZone, at)) return zone;
+  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const sameDay = day(dateIn(at, timeZone)) === day(dateIn(at, own));
+  return t("zoneAndHere", { zone, here: sameDay ? clock(time, own) : dateTime(time, own) });
+}
+
 /** @param {string} time RFC 3339 @param {string} [timeZone] */
-export function dateTime(time, timeZone) {
+export function dateTime(time, timeZone = placeZone) {
   return new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short", timeZone }).format(new Date(time));
 }
 
 /** @param {string} time RFC 3339 @param {string} [timeZone] */
-export function clock(time, timeZone) {
+export function clock(time, timeZone = placeZone) {
   return new Intl.DateTimeFormat(language, { timeStyle: "short", timeZone }).format(new Date(time));
 }
 

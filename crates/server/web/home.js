@@ -3,7 +3,7 @@
 import { cover } from "./cover.js";
 import { dateIn } from "./dates.js";
 import { h, show } from "./dom.js";
-import { dateTime, money, whyNot } from "./format.js";
+import { dateTimeThere, money, whyNot } from "./format.js";
 import { api, title } from "./frame.js";
 import { mine } from "./mine.js";
 import { onRecovery } from "./recovery.js";
@@ -106,14 +106,15 @@ function card(kind, item, picture, ...rest) {
 function eventCard(event) {
   const { available, total } = event.stats;
   const prices = [...event.sections, ...event.areas].map((place) => place.price);
-  const badge = event.status !== "open" ? tag("", t("home.closed"))
+  const badge = event.status === "cancelled" ? tag("", t("home.cancelled"))
+    : event.status !== "open" ? tag("", t("home.closed"))
     : available === 0 ? tag("bad", t("home.soldOut"))
     : tag(available * 5 < total ? "warn" : "good", t("home.left", { n: available, total }));
   return card(
     "events",
     event,
     cover("events", event.id, available / Math.max(1, total)),
-    h("span", { class: "faint" }, event.starts_at === null ? "" : dateTime(event.starts_at)),
+    h("span", { class: "faint" }, event.starts_at === null ? "" : dateTimeThere(event.starts_at, event.timezone)),
     h("div", { class: "spread foot" }, badge, h("span", {}, t("home.from", { price: money(Math.min(...prices), event.currency) }))),
   );
 }

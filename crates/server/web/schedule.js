@@ -2,7 +2,7 @@
 
 import { addDays, dateIn, monthOf, sameClock, zoneName } from "./dates.js";
 import { announce, h, show } from "./dom.js";
-import { dateTime, day, whyNot } from "./format.js";
+import { dateTimeThere, day, whyNot } from "./format.js";
 import { api, idInPath, title } from "./frame.js";
 import { LiveBadge } from "./live-badge.js";
 import { follow } from "./live.js";
@@ -94,10 +94,10 @@ async function page(schedule, moving) {
     choice.draw();
   };
 
-  const elsewhere = h("p", { class: "faint zone" }, t("schedule.zone", { zone: zoneName(zone, now(), language) }));
+  const zoneLine = h("p", { class: "faint zone" }, t(sameClock(zone, now()) ? "allTimes" : "allTimesOther", { zone: zoneName(zone, now(), language) }));
   show(
     main,
-    h("div", { class: "top" }, h("div", {}, h("h1", {}, schedule.name), !sameClock(zone, now()) && elsewhere), badge.element),
+    h("div", { class: "top" }, h("div", {}, h("h1", {}, schedule.name), zoneLine), badge.element),
     salesNote(schedule),
     typeof moving === "string" && h("p", { class: "note bad", role: "alert" }, moving),
     movable !== null && movingNote(schedule, movable),
@@ -141,9 +141,9 @@ async function page(schedule, moving) {
 }
 
 /** @param {Schedule} schedule */
-function salesNote({ status, sales }) {
+function salesNote({ status, sales, timezone }) {
   const words = status === "closed" || (sales.closes_at !== null && Date.parse(sales.closes_at) <= now()) ? t("schedule.closed")
-    : sales.opens_at !== null && Date.parse(sales.opens_at) > now() ? t("schedule.opens", { when: dateTime(sales.opens_at) })
+    : sales.opens_at !== null && Date.parse(sales.opens_at) > now() ? t("schedule.opens", { when: dateTimeThere(sales.opens_at, timezone) })
     : null;
   return words !== null && h("p", { class: "note warn" }, words);
 }

@@ -3,7 +3,6 @@
 /** @type {import("./words.js").Words} */
 export const words = {
   en: {
-    "schedule.zone": "All times are {zone}. Your clock shows another time.",
     "schedule.quantity": "How many places?",
     "schedule.tickets": "Ticket numbers",
     "schedule.ticketsHelp": { one: "One ticket.", other: "One on each line, at most {n}." },
@@ -70,7 +69,6 @@ export const words = {
     "schedule.moveDearer": "That time costs more: ask the seller to move the booking there.",
   },
   "zh-TW": {
-    "schedule.zone": "以下皆為{zone}，與您所在地的時間不同。",
     "schedule.quantity": "需要幾個名額？",
     "schedule.tickets": "票券號碼",
     "schedule.ticketsHelp": "每行一張，最多 {n} 張。",

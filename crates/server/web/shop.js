@@ -99,10 +99,10 @@ function page(shop) {
     }
   };
 
-  const elsewhere = h("p", { class: "faint zone" }, t("shop.zone", { zone: zoneName(shop.timezone, now(), language) }));
+  const zoneLine = h("p", { class: "faint zone" }, t(sameClock(shop.timezone, now()) ? "allTimes" : "allTimesOther", { zone: zoneName(shop.timezone, now(), language) }));
   show(
     main,
-    h("div", { class: "top" }, h("div", {}, h("h1", {}, shop.name), !sameClock(shop.timezone, now()) && elsewhere), badge.element),
+    h("div", { class: "top" }, h("div", {}, h("h1", {}, shop.name), zoneLine), badge.element),
     shop.status === "closed" && h("p", { class: "note warn" }, t("shop.closed")),
     note.element,
     h("div", { class: "columns" }, h("div", { class: "aside" }, hold.element), h("div", { class: "offers" }, waits, empty, list)),

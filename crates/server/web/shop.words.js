@@ -3,7 +3,6 @@
 /** @type {import("./words.js").Words} */
 export const words = {
   en: {
-    "shop.zone": "All times are {zone}. Your clock shows another time.",
     "shop.none": "There are no boxes right now. Look again later.",
     "shop.closed": "Sales are closed.",
     "shop.hold": "Finish or release your current booking first.",
@@ -31,7 +30,6 @@ export const words = {
     "refused.PICKUP_WINDOW_CLOSED": "It can no longer be picked up.",
   },
   "zh-TW": {
-    "shop.zone": "以下皆為{zone}，與您所在地的時間不同。",
     "shop.none": "目前沒有可訂購的餐盒，請稍後再來看看。",
     "shop.closed": "目前停止販售。",
     "shop.hold": "請先完成或釋出目前保留中的訂單。",

@@ -7,7 +7,7 @@ export interface Section { name: string; price: number; subsections: Subsection[
 export interface Area { name: string; price: number; capacity: number; stats: Stats }
 export interface Sales { opens_at: string | null; closes_at: string | null }
 export interface EventShown {
-  id: string; name: string; currency: string; starts_at: string | null; status: "open" | "closed"; sales: Sales; rules: Rules; sections: Section[]; areas: Area[]; stats: Stats; sequence: number;
+  id: string; name: string; currency: string; starts_at: string | null; ends_at: string | null; timezone: string; venue: string | null; status: "open" | "closed" | "cancelled"; sales: Sales; rules: Rules; sections: Section[]; areas: Area[]; stats: Stats; sequence: number;
   sellout: { first_sale_at: string | null; sold_out_at: string | null; seconds: number | null };
 }
 export interface SeatMap { section: string; rows: number; cols: number; price: number; seats: string[] }

@@ -23,9 +23,10 @@ export async function openBrowser() {
 
 /**
  * A visitor with a profile of their own. Everything that goes wrong on their page is an error of the test, but for what `allow`
- * names: a script's error, a broken policy, a request to a host that is not in `hosts`. `language` is `null` for who has not chosen.
+ * names: a script's error, a broken policy, a request to a host that is not in `hosts`. `language` is `null` for who has not chosen,
+ * `zone` the time zone of their clock.
  */
-export async function visit(browser, url, { viewport = DESKTOP, scheme = "light", language = "en", motion = "reduce", allow = [], hosts = [] } = {}) {
+export async function visit(browser, url, { viewport = DESKTOP, scheme = "light", language = "en", motion = "reduce", allow = [], hosts = [], zone = null } = {}) {
   const profile = await browser.createBrowserContext();
   const page = await profile.newPage();
   const wait = page.waitForSelector.bind(page);
@@ -33,6 +34,7 @@ export async function visit(browser, url, { viewport = DESKTOP, scheme = "light"
   page.waitForSelector = (selector, options = {}) => wait(selector, { visible: selector.startsWith(">>>"), ...options });
   page.setDefaultTimeout(PATIENCE_MS);
   await page.setViewport(viewport);
+  if (zone !== null) await page.emulateTimezone(zone);
   await paint(page, scheme, motion);
   await page.evaluateOnNewDocument((wanted) => {
     if (wanted !== null && location.protocol !== "about:") localStorage.setItem("boxoffice.language", wanted);
