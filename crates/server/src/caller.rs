@@ -95,6 +95,19 @@ impl Caller {
     }
 }
 
+impl Caller {
+    /// Who reads a page: the pages' key where there is one, else what a caller without a key is.
+    pub(crate) fn of_page(
+        app: &App,
+        headers: &HeaderMap,
+        address: Option<std::net::IpAddr>,
+    ) -> Result<Caller, Problem> {
+        let key = app.settings.pages_key.as_ref().map(|key| format!("Bearer {key}"));
+        let credentials = Credentials { authorization: key.as_deref(), ..Credentials::of(headers)? };
+        Caller::identify(app, &Method::GET, &credentials, address)
+    }
+}
+
 /// A caller who may change events, schedules, shops, keys and webhooks. Stands before the body in a handler's arguments: others are
 /// told no before anything of theirs is read.
 pub(crate) struct Admin(pub(crate) Caller);

@@ -23,6 +23,7 @@ mod openapi;
 mod outer;
 mod packing;
 mod page;
+mod pages;
 mod path;
 mod problem;
 mod query;

@@ -91,7 +91,12 @@ pub(crate) fn finish(mut response: Response, around: &Around<'_>) -> Response {
 fn of_framework(response: &Response) -> Option<Problem> {
     let status = response.status();
     let refused = status.is_client_error() || status.is_server_error();
-    if !refused || response.extensions().get::<Problem>().is_some() {
+    // A page that says so to people is an answer of ours, too.
+    let is_page = response
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"));
+    if !refused || is_page || response.extensions().get::<Problem>().is_some() {
         return None;
     }
     if status == StatusCode::BAD_REQUEST {
@@ -136,10 +141,6 @@ pub(crate) fn is_known(headers: &HeaderMap, tag: &str) -> bool {
         .split(',')
         .map(str::trim)
         .any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag)
-}
-
-pub(crate) async fn route_not_found() -> Problem {
-    nothing_there()
 }
 
 pub(crate) fn nothing_there() -> Problem {

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use axum::Router;
 use axum::http::HeaderMap;
 use axum::routing::{MethodRouter, delete, get, patch, post, put};
+use boxoffice_core::ids::InventoryKind;
 
 use crate::app::App;
 use crate::openapi;
-use crate::outer::{method_not_allowed, outer, route_not_found};
+use crate::outer::{method_not_allowed, outer};
+use crate::pages::{fallback, inventory_page};
 use crate::routes::{
     audit, backup, batch, bookings, customers, events, health, journal, keys, schedules, shops, webhooks,
 };
@@ -21,13 +23,14 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/metrics", get(health::metrics))
         .route("/openapi.json", get(openapi::serve))
         .route("/", page("home.html"))
-        .route("/events/{id}", page("event.html"))
-        .route("/schedules/{id}", page("schedule.html"))
-        .route("/shops/{id}", page("shop.html"))
+        .route("/events/{id}", inventory_page(InventoryKind::Event, "event.html"))
+        .route("/schedules/{id}", inventory_page(InventoryKind::Schedule, "schedule.html"))
+        .route("/shops/{id}", inventory_page(InventoryKind::Shop, "shop.html"))
         .route("/bookings/{id}", page("booking.html"))
         .route("/desk", page("desk.html"))
         .route("/docs", page("docs.html"))
         .route("/embed.js", page("embed.js"))
+        .route("/favicon.ico", page("icon.svg"))
         .route("/web/settings.js", get(web::settings))
         .route("/web/{*file}", get(web::part))
         .route("/v1/events", get(events::list::list).post(events::create::create))
@@ -71,7 +74,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/webhooks/{id}/deliveries/{delivery}/replay", post(webhooks::deliveries::replay))
         .route("/v1/journal", get(journal::journal))
         .route("/v1/audit", get(audit::audit))
-        .fallback(route_not_found)
+        .fallback(fallback)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(axum::middleware::from_fn_with_state(Arc::clone(&app), outer))
         .with_state(app)

@@ -49,6 +49,13 @@ pub(crate) fn file(name: &str, headers: &HeaderMap) -> Result<Response, Problem>
     Ok(response)
 }
 
+/// A page with something of its own in it.
+pub(crate) fn rewritten(name: &str, how: impl FnOnce(&str) -> String) -> Result<Response, Problem> {
+    let file = Files::get(name).ok_or_else(nothing_there)?;
+    let page = how(std::str::from_utf8(&file.data).expect("pages are text"));
+    Ok(with_rules(page.into_response(), "text/html; charset=utf-8"))
+}
+
 /// `/web/settings.js`: what this server tells its own pages.
 pub(crate) async fn settings(State(app): State<Arc<App>>) -> Response {
     let key = serde_json::to_string(&app.settings.pages_key).expect("text");

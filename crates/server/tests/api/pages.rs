@@ -5,15 +5,24 @@ use serde_json::json;
 use crate::server::Server;
 use crate::venue::Venue;
 
-const PAGES: [&str; 7] =
-    ["/", "/events/gala", "/schedules/museum", "/shops/bakery", "/bookings/any", "/desk", "/docs"];
+/// What a browser says that it reads.
+const BROWSER: (&str, &str) = ("Accept", "text/html,application/xhtml+xml,*/*;q=0.8");
+
+fn title_of(page: &str) -> &str {
+    let (_, rest) = page.split_once("<title>").expect("a title");
+    rest.split_once("</title>").expect("an end of it").0
+}
 
 #[test]
 fn every_page_and_every_file_it_names_is_served_with_a_strict_policy() {
+    let venues =
+        [Venue::hall(1, 1), Venue::museum(&json!({})), Venue::bakery(&json!({}))];
     let server = Server::shared();
-    for path in PAGES {
-        let page = server.get(path);
-        assert_eq!(page.status, 200, "{path}");
+    let mut paths = ["/", "/bookings/any", "/desk", "/docs"].map(str::to_owned).to_vec();
+    paths.extend(venues.iter().map(|venue| format!("/{}s/{}", venue.kind, venue.id)));
+    for path in paths.iter().map(String::as_str).chain(["/nothing"]) {
+        let page = server.call("GET", path).header(BROWSER.0, BROWSER.1).send();
+        assert_eq!(page.status, if path == "/nothing" { 404 } else { 200 }, "{path}");
         let text = page.text();
         let files: Vec<&str> = text.split(['"']).filter(|part| part.starts_with("/web/")).collect();
         assert!(files.len() >= 2, "{path} names {files:?}");
@@ -38,6 +47,73 @@ fn every_page_and_every_file_it_names_is_served_with_a_strict_policy() {
     ] {
         server.get(wrong).expect_problem(404, "ROUTE_NOT_FOUND");
     }
+}
+
+#[test]
+fn an_unknown_address_is_a_page_for_browsers_and_a_problem_for_programs() {
+    let server = Server::shared();
+    let table = [
+        ("/nothing", "ROUTE_NOT_FOUND"),
+        ("/desk/", "ROUTE_NOT_FOUND"),
+        ("/events/nope", "EVENT_NOT_FOUND"),
+        ("/events/No%20Slug", "EVENT_NOT_FOUND"),
+        ("/schedules/nope", "SCHEDULE_NOT_FOUND"),
+        ("/shops/nope", "SHOP_NOT_FOUND"),
+    ];
+    for (path, code) in table {
+        server.get(path).expect_problem(404, code);
+        let page = server.call("GET", path).header(BROWSER.0, BROWSER.1).send();
+        assert_eq!(page.status, 404, "{path}");
+        assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"), "{path}");
+        assert_eq!(title_of(page.text()), "Page not found · Boxoffice", "{path}");
+    }
+    let api = server.call("GET", "/v1/nothing").header(BROWSER.0, BROWSER.1).send();
+    api.expect_problem(404, "ROUTE_NOT_FOUND");
+    let post = server.call("POST", "/nothing").header(BROWSER.0, BROWSER.1).send();
+    post.expect_problem(404, "ROUTE_NOT_FOUND");
+}
+
+#[test]
+fn the_title_of_a_page_names_what_it_shows_as_text() {
+    let name = "Tom & \"Jerry\" </title><script>";
+    let hall = Venue::event(&crate::venue::with(crate::venue::section(1, 1), &json!({ "name": name })));
+    let page = hall.server.get(&format!("/events/{}", hall.id));
+    assert_eq!(page.status, 200);
+    assert_eq!(
+        title_of(page.text()),
+        "Tom &amp; &quot;Jerry&quot; &lt;/title&gt;&lt;script&gt; · Boxoffice"
+    );
+    for (path, title) in [("/", "What is on sale · Boxoffice"), ("/desk", "Desk · Boxoffice")] {
+        assert_eq!(title_of(hall.server.get(path).text()), title, "{path}");
+    }
+}
+
+#[test]
+fn the_icon_is_where_browsers_look_for_it() {
+    let icon = Server::shared().get("/favicon.ico");
+    assert_eq!((icon.status, icon.header("content-type")), (200, Some("image/svg+xml")));
+}
+
+#[test]
+fn with_keys_a_page_tells_of_an_event_only_what_the_pages_key_may_see() {
+    let server = Server::start(&[]);
+    server.post("/v1/events", &crate::venue::event_body("gala", &crate::venue::section(1, 1))).expect(201);
+    let admin = server.post("/v1/keys", &json!({ "role": "admin", "name": "a" })).expect(201);
+    let admin = format!("Bearer {}", admin["key"].as_str().expect("a key"));
+    let new = json!({ "role": "public", "name": "pages" });
+    let key = server.call("POST", "/v1/keys").header("Authorization", &admin).json(&new).send().expect(201);
+    let page = |server: &Server, path: &str| {
+        let page = server.call("GET", path).header(BROWSER.0, BROWSER.1).send();
+        (page.status, title_of(page.text()).to_owned())
+    };
+    // Without a key of their own the pages can see nothing, so they tell nothing apart.
+    for path in ["/events/gala", "/events/nope"] {
+        assert_eq!(page(&server, path), (200, "Event · Boxoffice".to_owned()), "{path}");
+    }
+    let store = server.kill();
+    let server = store.serve(&["--pages-key", key["key"].as_str().expect("a key")]);
+    assert_eq!(page(&server, "/events/gala"), (200, "Gala · Boxoffice".to_owned()));
+    assert_eq!(page(&server, "/events/nope").0, 404);
 }
 
 #[test]

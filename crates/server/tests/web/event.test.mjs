@@ -147,6 +147,7 @@ test("a standing area, and a hold that is there again after a reload", async () 
 test("an event that is not there, and one that is not on sale yet", async () => {
   const missing = await here.visit("/events/nothing", { allow: ["status of 404"] });
   await shows(missing, "This event is not here.");
+  assert.equal(await missing.title(), "Page not found · Boxoffice");
   await leave(missing);
   const later = (milliseconds) => ({ sales: { opens_at: new Date(Date.now() + milliseconds).toISOString() } });
   const began = Date.now();
