@@ -25,7 +25,7 @@ use crate::routes;
 #[openapi(
     info(
         title = "Boxoffice",
-        description = "Sells seats, time slots and boxes, none of them twice.\n\nEvery error has the same form, `application/problem+json`, with a `code` for programs. Sums of money are integers in minor units. Times are RFC 3339 in UTC. Send an `Idempotency-Key` with whatever changes something: a retry then has one effect and one answer.\n\nOn a database that several servers share, what is read while the database is away is shown as it was, with `Warning: 110 boxoffice \"Response is Stale\"` and `Age` in seconds; commands are refused with 503 `UNAVAILABLE`."
+        description = "Sells seats, time slots and boxes, none of them twice.\n\nEvery error has the same form, `application/problem+json`, with a `code` for programs. Prices and totals are integers in minor units of the currency, as ISO 4217 counts them: `300000` with `\"currency\":\"TWD\"` is NT$3,000.00, and `3000` with `\"JPY\"` is ¥3,000. Times are RFC 3339 in UTC. Send an `Idempotency-Key` with whatever changes something: a retry then has one effect and one answer.\n\nOn a database that several servers share, what is read while the database is away is shown as it was, with `Warning: 110 boxoffice \"Response is Stale\"` and `Age` in seconds; commands are refused with 503 `UNAVAILABLE`."
     ),
     paths(
         routes::events::create::create,

@@ -95,7 +95,8 @@ mod tests {
 
     #[test]
     fn a_name_in_the_title_is_text_and_never_markup() {
-        let page = titled("<head><title>Event · Boxoffice</title></head>", "A </title><script src=\"x\"> & B");
+        let page =
+            titled("<head><title>Event · Boxoffice</title></head>", "A </title><script src=\"x\"> & B");
         let expected = "<head><title>A &lt;/title&gt;&lt;script src=&quot;x&quot;&gt; &amp; B · Boxoffice</title></head>";
         assert_eq!(page, expected);
     }

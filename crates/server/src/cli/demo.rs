@@ -38,7 +38,7 @@ pub(super) struct Options {
     log_format: LogFormat,
 }
 
-/// Name, price, subsections, rows and seats in a row: 20,000 seats in all. Prices here are hundredths of a dollar.
+/// Name, price, subsections, rows and seats in a row: 20,000 seats in all. Prices are in minor units: 680,000 is NT$6,800.
 const SECTIONS: [(&str, u32, u32, u32, u32); 3] =
     [("Floor", 680_000, 4, 20, 25), ("Lower", 420_000, 8, 25, 30), ("Upper", 180_000, 12, 25, 40)];
 /// Of a hundred seats, those that are taken when the demo begins.
@@ -147,6 +147,7 @@ async fn fill_arena(house: &House) -> Result<(), Failure> {
     });
     let arena = json!({
         "id": "arena", "name": "Arena: the last night", "currency": "TWD", "starts_at": later(30 * 86_400),
+        "timezone": "Asia/Taipei",
         "rules": { "hold_ttl_seconds": 900 }, "sections": sections,
     });
     house.must(Method::POST, "/v1/events", &arena).await?;

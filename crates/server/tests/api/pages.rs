@@ -15,8 +15,7 @@ fn title_of(page: &str) -> &str {
 
 #[test]
 fn every_page_and_every_file_it_names_is_served_with_a_strict_policy() {
-    let venues =
-        [Venue::hall(1, 1), Venue::museum(&json!({})), Venue::bakery(&json!({}))];
+    let venues = [Venue::hall(1, 1), Venue::museum(&json!({})), Venue::bakery(&json!({}))];
     let server = Server::shared();
     let mut paths = ["/", "/bookings/any", "/desk", "/docs"].map(str::to_owned).to_vec();
     paths.extend(venues.iter().map(|venue| format!("/{}s/{}", venue.kind, venue.id)));
@@ -79,10 +78,7 @@ fn the_title_of_a_page_names_what_it_shows_as_text() {
     let hall = Venue::event(&crate::venue::with(crate::venue::section(1, 1), &json!({ "name": name })));
     let page = hall.server.get(&format!("/events/{}", hall.id));
     assert_eq!(page.status, 200);
-    assert_eq!(
-        title_of(page.text()),
-        "Tom &amp; &quot;Jerry&quot; &lt;/title&gt;&lt;script&gt; · Boxoffice"
-    );
+    assert_eq!(title_of(page.text()), "Tom &amp; &quot;Jerry&quot; &lt;/title&gt;&lt;script&gt; · Boxoffice");
     for (path, title) in [("/", "What is on sale · Boxoffice"), ("/desk", "Desk · Boxoffice")] {
         assert_eq!(title_of(hall.server.get(path).text()), title, "{path}");
     }

@@ -47,6 +47,7 @@ pub(crate) struct BookingBody<'a> {
     #[schema(required)]
     r#box: Option<&'a str>,
     quantity: u32,
+    /// Of everything in the booking, in minor units of the currency (cents).
     total_price: i64,
     currency: &'a str,
     #[schema(required)]
@@ -75,7 +76,7 @@ pub(crate) struct BookingBody<'a> {
     metadata: Option<&'a RawValue>,
     version: u32,
     sequence: u64,
-    /// Only in the answer to a move.
+    /// Only in the answer to a move: what the new units cost more or less, in minor units of the currency (cents).
     pub(crate) price_difference: Option<i64>,
 }
 
@@ -86,6 +87,7 @@ pub(crate) struct BookingBody<'a> {
 struct SeatBody {
     section: String,
     seat: String,
+    /// In minor units of the currency (cents).
     price: i64,
     #[schema(value_type = Option<String>, format = DateTime, required)]
     redeemed_at: Option<Moment>,
@@ -97,6 +99,7 @@ struct SeatBody {
 struct AreaBody<'a> {
     name: &'a str,
     quantity: u32,
+    /// Of one place, in minor units of the currency (cents).
     price: i64,
 }
 

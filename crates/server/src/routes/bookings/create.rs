@@ -266,15 +266,15 @@ pub(crate) const OPERATION: &str = "book";
                 "schedule": null,
                 "shop": null,
                 "seats": [
-                    { "section": "A-1", "seat": "1-1", "price": 3000, "redeemed_at": null },
-                    { "section": "A-1", "seat": "1-2", "price": 3000, "redeemed_at": null },
+                    { "section": "A-1", "seat": "1-1", "price": 300000, "redeemed_at": null },
+                    { "section": "A-1", "seat": "1-2", "price": 300000, "redeemed_at": null },
                 ],
                 "areas": [],
                 "slot": null,
                 "tickets": [],
                 "box": null,
                 "quantity": 2,
-                "total_price": 6000,
+                "total_price": 600000,
                 "currency": "TWD",
                 "adjacent": true,
                 "hold_token": "4q2xw8k7m3n5p9r6",
@@ -325,7 +325,7 @@ pub(crate) const OPERATION: &str = "book";
                 "alternatives": [{
                     "seats": [{ "section": "A-1", "seat": "1-3" }],
                     "adjacent": true,
-                    "total_price": 3000,
+                    "total_price": 300000,
                 }],
                 "sequence": 42,
             })

@@ -74,6 +74,7 @@ pub(crate) struct StatsBody {
 #[schema(as = Section)]
 struct SectionBody {
     name: String,
+    /// Of one seat, in minor units of the currency (cents).
     price: i64,
     subsections: Vec<SubsectionBody>,
     stats: StatsBody,
@@ -95,6 +96,7 @@ struct SubsectionBody {
 #[schema(as = Area)]
 struct AreaBody {
     name: String,
+    /// Of one place, in minor units of the currency (cents).
     price: i64,
     capacity: u32,
     stats: StatsBody,
@@ -271,6 +273,7 @@ pub(crate) struct SeatsBody<'a> {
     section: &'a str,
     rows: u16,
     cols: u16,
+    /// Of one seat, in minor units of the currency (cents).
     price: i64,
     sequence: u64,
     #[schema(value_type = Vec<String>)]

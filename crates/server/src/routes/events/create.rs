@@ -92,7 +92,7 @@ struct NewSection {
         example = "A"
     )]
     name: String,
-    /// Of one seat, in minor units.
+    /// Of one seat, in minor units of the currency (cents): 300000 is NT$3,000.
     #[schema(minimum = 0, maximum = 1_000_000_000_000_i64)]
     price: i64,
     #[schema(min_items = 1)]
@@ -125,7 +125,7 @@ struct NewArea {
         example = "standing"
     )]
     name: String,
-    /// Of one place, in minor units.
+    /// Of one place, in minor units of the currency (cents): 150000 is NT$1,500.
     #[schema(minimum = 0, maximum = 1_000_000_000_000_i64)]
     price: i64,
     #[schema(minimum = 1, maximum = 1000000)]
@@ -155,10 +155,10 @@ struct NewArea {
                 "rules": { "hold_ttl_seconds": 900, "max_units_per_booking": 10 },
                 "sections": [{
                     "name": "A",
-                    "price": 3000,
+                    "price": 300000,
                     "subsections": [{ "number": 1, "rows": 25, "cols": 20, "blocked": ["25-20"] }],
                 }],
-                "areas": [{ "name": "standing", "price": 1500, "capacity": 5000 }],
+                "areas": [{ "name": "standing", "price": 150000, "capacity": 5000 }],
             })),
     responses(
         (

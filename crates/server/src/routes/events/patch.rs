@@ -64,7 +64,7 @@ pub(crate) struct EventPatch {
     sales: Option<SalesPatch>,
     #[serde(default)]
     rules: Option<RulesInput>,
-    /// New prices by the name of a section or area, for bookings from now on.
+    /// New prices, in minor units of the currency (cents), by the name of a section or area, for bookings from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<BTreeMap<String, i64>>)]
     prices: Option<Prices>,
@@ -80,6 +80,7 @@ pub(crate) struct EventPatch {
 #[serde(deny_unknown_fields)]
 struct NewPrice {
     name: String,
+    /// Of one seat or place, in minor units of the currency (cents).
     #[schema(minimum = 0, maximum = 1_000_000_000_000_i64)]
     price: i64,
 }
@@ -127,7 +128,7 @@ impl<'de> Visitor<'de> for PricesVisitor {
         ("id" = String, Path, description = "The event.", example = "gala"),
         IdempotencyKey,
     ),
-    request_body(content = EventPatch, example = json!({ "status": "closed", "prices": { "A": 3200 } })),
+    request_body(content = EventPatch, example = json!({ "status": "closed", "prices": { "A": 320000 } })),
     responses(
         (status = 200, description = "The event.", body = EventBody),
         (status = 404, description = "`EVENT_NOT_FOUND`, `SECTION_NOT_FOUND`, `AREA_NOT_FOUND`"),

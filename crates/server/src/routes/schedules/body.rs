@@ -35,6 +35,7 @@ struct WindowBody {
     start: Clock,
     end: Clock,
     capacity: u32,
+    /// Of one place, in minor units of the currency (cents).
     price: i64,
 }
 
@@ -81,6 +82,7 @@ pub(crate) struct SlotBody {
     /// Held and confirmed places.
     booked_count: u32,
     available_count: u32,
+    /// Of one place, in minor units of the currency (cents).
     price: i64,
     status: SlotStatusWord,
     availability: AvailabilityWord,

@@ -77,7 +77,7 @@ pub(crate) struct NewWindow {
     end: Clock,
     #[schema(minimum = 1, maximum = 1000000)]
     capacity: u32,
-    /// Of one place, in minor units; nothing if nothing is said.
+    /// Of one place, in minor units of the currency (cents) [default: 0].
     #[serde(default, deserialize_with = "null_as_default")]
     #[schema(value_type = Option<i64>, minimum = 0, maximum = 1_000_000_000_000_i64)]
     price: i64,
@@ -102,7 +102,7 @@ const KEEP_PAST_DAYS_DEFAULT: u16 = 7;
                 "name": "Museum",
                 "timezone": "Asia/Taipei",
                 "currency": "TWD",
-                "windows": [{ "start": "09:00", "end": "12:00", "capacity": 200, "price": 0 }],
+                "windows": [{ "start": "09:00", "end": "12:00", "capacity": 200, "price": 35000 }],
                 "days": 90,
                 "closed_dates": ["2027-01-01"],
                 "rules": { "tickets": "any" },

@@ -114,6 +114,7 @@ pub(crate) struct NewSlot {
     end: Clock,
     #[schema(minimum = 1, maximum = 1000000)]
     capacity: u32,
+    /// Of one place, in minor units of the currency (cents) [default: 0].
     #[serde(default)]
     #[schema(minimum = 0, maximum = 1_000_000_000_000_i64)]
     price: Option<i64>,

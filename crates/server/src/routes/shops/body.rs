@@ -58,6 +58,7 @@ pub(crate) struct PickupBody {
 pub(crate) struct StepBody {
     #[schema(value_type = String, format = DateTime)]
     at: Moment,
+    /// Of one box, in minor units of the currency (cents).
     #[schema(minimum = 0, maximum = 1_000_000_000_000_i64)]
     price: i64,
 }
@@ -90,7 +91,7 @@ pub(crate) struct BoxBody {
     name: String,
     quantity: u32,
     remaining: u32,
-    /// Now.
+    /// Of one box now, in minor units of the currency (cents).
     price: i64,
     #[schema(required)]
     next_price: Option<StepBody>,

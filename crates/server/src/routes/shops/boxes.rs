@@ -76,7 +76,7 @@ pub(crate) struct NewBox {
     name: String,
     #[schema(minimum = 1, maximum = 1000000)]
     quantity: u32,
-    /// Before the first step of the curve.
+    /// Before the first step of the curve, in minor units of the currency (cents).
     #[schema(minimum = 0, maximum = 1_000_000_000_000_i64)]
     price: i64,
     #[serde(default)]
@@ -102,9 +102,9 @@ pub(crate) struct NewBox {
                 "id": "evening",
                 "name": "Evening box",
                 "quantity": 12,
-                "price": 500,
+                "price": 30000,
                 "pickup": { "starts_at": "2027-12-24T17:00:00Z", "ends_at": "2027-12-24T19:00:00Z" },
-                "price_curve": [{ "at": "2027-12-24T18:00:00Z", "price": 250 }],
+                "price_curve": [{ "at": "2027-12-24T18:00:00Z", "price": 15000 }],
             })),
     responses(
         (
@@ -152,6 +152,7 @@ pub(crate) struct BoxPatch {
     #[serde(default)]
     #[schema(minimum = 1, maximum = 1000000)]
     quantity: Option<u32>,
+    /// Before the first step of the curve, in minor units of the currency (cents).
     #[serde(default)]
     #[schema(minimum = 0, maximum = 1_000_000_000_000_i64)]
     price: Option<i64>,
