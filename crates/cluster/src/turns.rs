@@ -10,7 +10,7 @@
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use boxoffice_engine::InventoryNumber;
 use boxoffice_engine::store::ToldOfTurn;
@@ -24,6 +24,11 @@ pub const TURN_WAIT_MAX: Duration = Duration::from_secs(1);
 pub const TURN_EXTENDED_EVERY: Duration = Duration::from_millis(500);
 /// How often a node may say so: a turn is for some commits, however long they take.
 const EXTENSIONS_MAX: u32 = 20;
+
+/// How long a node waited for the lock of an inventory, whether it got it or not.
+pub const LOCK_WAIT_SECONDS: &str = "boxoffice_lock_wait_seconds";
+/// Locks that a node did not get; it proceeds without them.
+pub const LOCK_FAILURES: &str = "boxoffice_lock_failures_total";
 
 /// Something to be waited for.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -69,14 +74,19 @@ impl Held {
 
     /// Waits for a turn, says whether it has come, and keeps it until it is over.
     pub(crate) async fn take(self: Arc<Held>, inventory: InventoryNumber, then: ToldOfTurn) {
+        let began = Instant::now();
         let taken = timeout(TURN_WAIT_MAX, self.kind.take(inventory)).await;
+        metrics::histogram!(LOCK_WAIT_SECONDS).record(began.elapsed().as_secs_f64());
         let taken = taken.unwrap_or_else(|_| Err(NoTurn("others have it".to_owned())));
         let (sender, over) = oneshot::channel();
         self.over.lock().insert(inventory, sender);
         then(taken.is_ok());
         match taken {
             Ok(turn) => keep(turn, over).await,
-            Err(error) => tracing::debug!(%inventory, %error, "goes without"),
+            Err(error) => {
+                metrics::counter!(LOCK_FAILURES).increment(1);
+                tracing::debug!(%inventory, %error, "goes without");
+            }
         }
     }
 

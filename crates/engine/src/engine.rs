@@ -19,7 +19,9 @@ use crate::clock::{Clock, ClocksApart};
 use crate::history;
 use crate::ids::{self, InventoryNumber, inventory_of};
 use crate::inbox::{Inbox, Rejected};
-use crate::limits::{CATCH_UP_MAX, NAME_BYTES_MAX, QUEUE_COMMANDS_MAX, SNAPSHOT_JOURNAL_BYTES_MIN};
+use crate::limits::{
+    CATCH_UP_MAX, NAME_BYTES_MAX, QUEUE_COMMANDS_MAX, SCRUB_EVERY, SNAPSHOT_JOURNAL_BYTES_MIN,
+};
 use crate::load::LoadError;
 use crate::moved::Moved;
 use crate::published::{Entry, Published, Registry, State, route_of};
@@ -58,6 +60,8 @@ pub struct Settings {
     pub retention: Retention,
     /// The journal of an inventory grows at least this much between snapshots, however small the inventory is.
     pub snapshot_journal_bytes_min: u64,
+    /// How long the scrubber rests between two passes; `None` for no scrubber.
+    pub scrub_every: Option<Duration>,
     /// In place of [`crate::limits::SEAL_AHEAD_COMMANDS_MIN`] or, on a store that others share,
     /// [`crate::limits::SEAL_AHEAD_SHARED_COMMANDS_MIN`]: for simulations.
     pub seal_ahead_commands_min: Option<usize>,
@@ -71,6 +75,7 @@ impl Default for Settings {
             idle_after: Duration::from_secs(600),
             retention: Retention::All,
             snapshot_journal_bytes_min: SNAPSHOT_JOURNAL_BYTES_MIN,
+            scrub_every: Some(SCRUB_EVERY),
             seal_ahead_commands_min: None,
         }
     }
@@ -139,12 +144,13 @@ impl Engine {
             catch_ups: Arc::new(Inbox::new(0)),
             snapshots: Inbox::new(0),
             chores: Inbox::new(0),
+            scrubber: Inbox::new(0),
             retention: settings.retention,
             stopped: watch::Sender::new(None),
             nudge: Nudge::default(),
         });
         let running = Running { shared, registry, threads: Threads::default(), router: OnceLock::new() };
-        running.threads.spawn(&running.shared, shards)?;
+        running.threads.spawn(&running.shared, shards, settings.scrub_every)?;
         Ok(Engine { running: Arc::new(running) })
     }
 
@@ -781,3 +787,7 @@ impl Drop for Running {
 pub(crate) fn shard_of(route: u64, shards: usize) -> usize {
     usize::try_from(route % shards as u64).expect("less than the number of shards")
 }
+
+mod attempts;
+#[cfg(test)]
+mod tests;

@@ -13,6 +13,7 @@
 
 pub mod answer;
 pub mod archive;
+pub mod attempt;
 mod availability;
 mod chosen_ids;
 pub mod clock;
@@ -30,6 +31,7 @@ mod part;
 pub mod published;
 pub mod record;
 pub mod routing;
+pub mod scrub;
 mod shard;
 pub mod snapshot;
 pub mod stepped;

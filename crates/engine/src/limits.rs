@@ -97,3 +97,13 @@ pub const CLOCK_JUMP_MS: i64 = 60_000;
 pub const LOG_FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 /// What is moved is made durable in pieces of about this size: a commit that comes meanwhile waits for one of them, and not for all.
 pub const UNSYNCED_BYTES_MAX: u64 = 512 * 1024;
+/// Refused and failed booking attempts that a store keeps; when there are more, the oldest are removed.
+pub const ATTEMPTS_MAX: u64 = 1_000_000;
+/// Attempts older than seven days are removed.
+pub const ATTEMPTS_KEPT_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
+/// Attempts that one transaction of the embedded store removes: commits wait for it.
+pub const ATTEMPTS_PRUNED_AT_ONCE: usize = 2_000;
+/// The scrubber passes over inventories whose snapshot and journal together are larger: it holds them in memory.
+pub const SCRUB_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// How long the scrubber rests between two passes if nothing is said.
+pub const SCRUB_EVERY: Duration = Duration::from_secs(3_600);

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use crate::answer::{Answer, SubmitError};
 use crate::chosen_ids::{ChosenIds, chosen_ids};
 use crate::ids::InventoryNumber;
+use crate::measure;
 use crate::published::{Committed, Publication, Registry};
 use crate::record::{self, Hash, Head};
 use crate::routing::{Position, Span};
@@ -118,6 +119,7 @@ impl Part {
             let entry = registry
                 .of_number(self.number)
                 .unwrap_or_else(|| registry.add(self.number, &write.head.name));
+            measure::holds_expired(publication.holds_expired);
             entry.publish(publication, Committed::Here);
             write.chosen_ids.iter().for_each(|&id| chosen_ids.let_go(id));
         }

@@ -185,6 +185,7 @@ impl State {
 pub(crate) struct Publication {
     pub(crate) stock: Arc<StockView>,
     pub(crate) bookings: Vec<Arc<Booking>>,
+    pub(crate) holds_expired: u64,
     pub(crate) batch: Arc<Batch>,
 }
 
@@ -298,6 +299,20 @@ impl Published {
         Arc::clone(&self.state.read().stock)
     }
 
+    /// As of which sequence, how many bookings there are, and some of them from a place on, each as it is found by its id. For
+    /// somebody who only compares: it does not count as read.
+    pub(crate) fn bookings_from(
+        &self,
+        place: usize,
+        count: usize,
+    ) -> (u64, usize, Vec<Option<Arc<Booking>>>) {
+        let state = self.state.read();
+        let total = state.bookings.bookings.len();
+        let some = (place..total.min(place.saturating_add(count)))
+            .map(|place| state.bookings.get(state.bookings.bookings[place].id).cloned());
+        (state.stock.sequence, total, some.collect())
+    }
+
     pub(crate) fn last_read(&self) -> Timestamp {
         Timestamp(self.last_read.load(Ordering::Relaxed))
     }
@@ -318,6 +333,12 @@ impl Published {
         let first = recent.batches.front()?.sequence;
         let index = usize::try_from(sequence.checked_sub(first)?).ok()?;
         recent.batches.get(index).cloned()
+    }
+
+    /// Shows what is not so.
+    #[cfg(test)]
+    pub(crate) fn plant(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state.write());
     }
 
     fn replace(&self, state: State, recent: Recent) {

@@ -375,14 +375,15 @@ impl Shard {
         }
     }
 
-    /// Ends what is due and lets go of what is idle.
-    pub(crate) fn wake(&mut self, now: Timestamp) {
+    /// Ends what is due and lets go of what is idle; says whether holds were due.
+    pub(crate) fn wake(&mut self, now: Timestamp) -> bool {
+        let mut holds_ended = false;
         while let Some(number) = self.deadlines.due(now) {
             if self.live.contains_key(&number) {
                 if self.must_wait_for_turn(now, number) {
                     self.deadlines.not_before(number, Timestamp(now.0.saturating_add(1_000)), now);
                 } else {
-                    self.end_what_is_due(now, number);
+                    holds_ended |= self.end_what_is_due(now, number);
                 }
             } else {
                 // Its deadline comes back with it.
@@ -396,6 +397,7 @@ impl Shard {
             self.forget_contentions(now);
             self.want_quiet_snapshots(now);
         }
+        holds_ended
     }
 
     /// The batch that has gathered, if the last one is through or this one is large.
@@ -617,7 +619,8 @@ impl Shard {
         }
     }
 
-    fn end_what_is_due(&mut self, now: Timestamp, number: InventoryNumber) {
+    /// Says whether holds were due.
+    fn end_what_is_due(&mut self, now: Timestamp, number: InventoryNumber) -> bool {
         let live = self.live.get_mut(&number).expect("it is in memory");
         let mut changes = Vec::new();
         let mut act = |inventory: &mut Inventory, action: Action| {
@@ -643,6 +646,7 @@ impl Shard {
         self.update_deadline(number);
         // Whatever could not be done will not be possible a moment later either.
         self.deadlines.not_before(number, Timestamp(now.0.saturating_add(1_000)), now);
+        is_due(due.hold)
     }
 
     fn update_deadline(&mut self, number: InventoryNumber) {
@@ -777,7 +781,12 @@ impl Live {
         });
         self.stock = Some(Arc::clone(&stock));
         let batch = Batch { sequence, changes, stock: Some(Arc::clone(&stock)) };
-        Publication { stock, bookings: touched.bookings, batch: Arc::new(batch) }
+        Publication {
+            stock,
+            bookings: touched.bookings,
+            holds_expired: touched.holds_expired,
+            batch: Arc::new(batch),
+        }
     }
 
     /// Answers are forgotten in bulk, not one by one as each is due.

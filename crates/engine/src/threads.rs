@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use boxoffice_core::ids::BookingId;
 use parking_lot::{Condvar, Mutex};
@@ -23,10 +23,12 @@ use crate::limits::{
     LOOK_AHEAD_COMMANDS,
 };
 use crate::load::{self, LoadError, Loaded};
+use crate::measure;
 use crate::part::Part;
 use crate::published::State;
 use crate::published::route_of;
 use crate::record::{Hash, Head, Record};
+use crate::scrub;
 use crate::shard::{Behind, Request, Shard};
 use crate::snapshot::{self, Retention, SnapshotError, Written};
 use crate::store::{CommitError, Store, StoreError};
@@ -131,6 +133,8 @@ pub(crate) struct Shared {
     /// Beside the errands: whoever waits in its turn must not wait for a large inventory of somebody else.
     pub(crate) catch_ups: Arc<Inbox<Infallible, CatchUp>>,
     pub(crate) snapshots: Inbox<(usize, InventoryNumber), (usize, InventoryNumber)>,
+    /// Closed when the scrubber is to end.
+    pub(crate) scrubber: Inbox<Infallible, ()>,
     /// Told when the store has something to do beside commits.
     pub(crate) chores: Inbox<(), ()>,
     pub(crate) retention: Retention,
@@ -188,6 +192,7 @@ impl Shared {
         self.catch_ups.close();
         self.snapshots.close();
         self.chores.close();
+        self.scrubber.close();
     }
 
     pub(crate) fn stop_after(&self, error: CommitError) {
@@ -327,7 +332,13 @@ pub(crate) fn run_shard(shared: &Shared, index: usize, mut shard: Shard) {
             }
         }
         if !clocks_apart {
-            shard.wake(now);
+            // Two readings of the clock a sweep, and none where nothing is due.
+            let began = shard.first_deadline().is_some_and(|due| due <= now).then(Instant::now);
+            if shard.wake(now)
+                && let Some(began) = began
+            {
+                measure::expiry_sweep(began.elapsed());
+            }
         }
         send_errands(shared, index, &mut shard);
         if let Some(parts) = shard.seal() {
@@ -603,7 +614,12 @@ pub(crate) struct Threads {
 
 impl Threads {
     /// Starts all of them.
-    pub(crate) fn spawn(&self, shared: &Arc<Shared>, shards: Vec<Shard>) -> std::io::Result<()> {
+    pub(crate) fn spawn(
+        &self,
+        shared: &Arc<Shared>,
+        shards: Vec<Shard>,
+        scrub_every: Option<Duration>,
+    ) -> std::io::Result<()> {
         let spawn = |name: &str, run: Box<dyn FnOnce(&Shared) + Send>| {
             let shared = Arc::clone(shared);
             std::thread::Builder::new().name(name.to_owned()).spawn(move || run(&shared))
@@ -616,6 +632,13 @@ impl Threads {
         others.push(spawn("catcher", Box::new(run_catcher))?);
         others.push(spawn("snapshotter", Box::new(run_snapshotter))?);
         others.push(spawn("housekeeper", Box::new(run_housekeeper))?);
+        if let Some(every) = scrub_every {
+            let run = move |shared: &Shared| {
+                let _guard = Guard { shared, name: "scrubber", end: end_helper, index: 0 };
+                scrub::run_scrubber(shared, every);
+            };
+            others.push(spawn("scrubber", Box::new(run))?);
+        }
         if shared.store.is_shared() {
             others.push(spawn("follower", Box::new(run_follower))?);
             for _ in 0..FINDERS {
@@ -638,6 +661,7 @@ impl Threads {
             drop(inbox.tell(News::Close));
         }
         shared.snapshots.close();
+        shared.scrubber.close();
         join(&self.shards);
         shared.sealed.close();
         shared.errands.close();

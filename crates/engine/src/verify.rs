@@ -123,7 +123,7 @@ fn verify_inventory(store: &dyn Store, head: &Head, report: &mut Report) -> Resu
 }
 
 /// Every counter and bitmap made again from the bookings alone, and every booking looked up in every way.
-fn recount(inventory: &Inventory) -> Result<(), String> {
+pub(crate) fn recount(inventory: &Inventory) -> Result<(), String> {
     let counted = codec::decode_inventory(&codec::encode_inventory(inventory))
         .map_err(|error| format!("the bookings do not fit together: {error}"))?;
     if counted != *inventory {

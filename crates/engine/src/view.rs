@@ -16,7 +16,7 @@ use boxoffice_core::time::SlotId;
 use rpds::{RedBlackTreeMapSync, VectorSync};
 
 /// The stock of an inventory as of a sequence.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct StockView {
     /// As of which batch.
     pub sequence: u64,
@@ -29,7 +29,7 @@ pub struct StockView {
 }
 
 /// What differs between the three kinds.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum KindView {
     /// Seats and areas.
     Event(EventView),
@@ -40,7 +40,7 @@ pub enum KindView {
 }
 
 /// An event's seats and areas.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct EventView {
     /// When and where it takes place.
     pub info: Arc<EventInfo>,
@@ -57,7 +57,7 @@ pub struct EventView {
 }
 
 /// The seats of one subsection.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SubsectionView {
     /// Such as `A-1`.
     pub address: Arc<str>,
@@ -75,7 +75,7 @@ pub struct SubsectionView {
 type Row = Arc<[u64]>;
 
 /// A schedule's slots.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ScheduleView {
     /// IANA name.
     pub timezone: Arc<str>,
@@ -86,12 +86,71 @@ pub struct ScheduleView {
 }
 
 /// A shop's boxes.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ShopView {
     /// IANA name.
     pub timezone: Arc<str>,
     /// In the order they were added.
     pub boxes: VectorSync<Arc<PickupBox>>,
+}
+
+impl StockView {
+    /// The first thing that is not as in another view of the same sequence.
+    pub(crate) fn first_difference(&self, expected: &StockView) -> Option<String> {
+        if self == expected {
+            return None;
+        }
+        let differs = |what: &str, shown: &dyn std::fmt::Debug, expected: &dyn std::fmt::Debug| {
+            Some(format!("{what}: {shown:?} is shown, and it is {expected:?}"))
+        };
+        if self.sequence != expected.sequence {
+            return differs("the sequence", &self.sequence, &expected.sequence);
+        }
+        if self.live_holds != expected.live_holds {
+            return differs("the number of holds", &self.live_holds, &expected.live_holds);
+        }
+        match (&self.kind, &expected.kind) {
+            (KindView::Event(shown), KindView::Event(expected)) if shown.totals != expected.totals => {
+                differs("the totals", &shown.totals, &expected.totals)
+            }
+            (KindView::Event(shown), KindView::Event(expected)) => {
+                let mut pairs = shown.subsections.iter().zip(expected.subsections.iter());
+                let unlike = pairs.find(|(shown, expected)| shown != expected);
+                unlike.and_then(|(shown, expected)| shown.first_difference(expected)).or_else(|| {
+                    differs("the areas", &shown.areas, &expected.areas)
+                        .filter(|_| shown.areas != expected.areas)
+                })
+            }
+            (KindView::Schedule(shown), KindView::Schedule(expected)) => {
+                let mut pairs = shown.slots.iter().zip(expected.slots.iter());
+                let unlike = pairs.find(|(shown, expected)| shown != expected);
+                unlike.and_then(|(shown, expected)| differs("a slot", &shown, &expected))
+            }
+            (KindView::Shop(shown), KindView::Shop(expected)) => {
+                let mut pairs = shown.boxes.iter().zip(expected.boxes.iter());
+                let unlike = pairs.find(|(shown, expected)| shown != expected);
+                unlike.and_then(|(shown, expected)| differs("a box", &shown, &expected))
+            }
+            _ => None,
+        }
+        .or_else(|| Some("its terms, prices or plan are not what they are".to_owned()))
+    }
+}
+
+impl SubsectionView {
+    fn first_difference(&self, expected: &SubsectionView) -> Option<String> {
+        let address = &self.address;
+        if self.counts != expected.counts {
+            return Some(format!(
+                "section {address}: {:?} is shown, and it is {:?}",
+                self.counts, expected.counts
+            ));
+        }
+        let rows = (1..=self.rows.min(expected.rows)).zip(self.blocks.iter().flat_map(|block| block.iter()));
+        rows.zip(expected.blocks.iter().flat_map(|block| block.iter()))
+            .find(|((_, shown), expected)| shown != expected)
+            .map(|((row, _), _)| format!("section {address}: the seats of row {row} are not what they are"))
+    }
 }
 
 const SEATS_PER_WORD: u16 = 32;
@@ -335,6 +394,8 @@ pub(crate) struct Touched {
     boxes: Vec<u32>,
     /// Every booking that changed, in the order of the changes. One that changed twice is there twice, and at last as it is.
     pub(crate) bookings: Vec<Arc<Booking>>,
+    /// How many of them are holds that expired.
+    pub(crate) holds_expired: u64,
 }
 
 impl Touched {
@@ -386,8 +447,11 @@ impl Touched {
             | Change::Cancelled { booking, .. }
             | Change::Redeemed { booking, .. }
             | Change::PartRedeemed { booking, .. }
-            | Change::Unredeemed { booking, .. }
-            | Change::Expired { booking } => {
+            | Change::Unredeemed { booking, .. } => {
+                self.note_booking(inventory.booking(*booking).expect("bookings are never removed"));
+            }
+            Change::Expired { booking } => {
+                self.holds_expired += 1;
                 self.note_booking(inventory.booking(*booking).expect("bookings are never removed"));
             }
         }

@@ -7,6 +7,7 @@ use boxoffice_engine::Engine;
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
+use crate::attempts::{self, Attempts};
 use crate::caller::OPEN_TENANT;
 use crate::contacts::Contacts;
 use crate::keys::Keys;
@@ -28,6 +29,7 @@ pub(crate) struct App {
     pub(crate) feeds: Feeds,
     pub(crate) webhooks: Arc<Webhooks>,
     pub(crate) measures: Measures,
+    pub(crate) attempts: Attempts,
     pub(crate) settings: AppSettings,
     /// Whether commands go through a log, and can be taken before they are decided.
     pub(crate) commands_are_routed: bool,
@@ -86,6 +88,7 @@ impl App {
             feeds: Feeds::default(),
             webhooks,
             measures: Measures::install(),
+            attempts: Attempts::new(),
             settings,
             commands_are_routed,
             stopping: watch::Sender::new(false),
@@ -95,6 +98,7 @@ impl App {
             tokio::spawn(refresh_keys(Arc::downgrade(&app)));
         }
         tokio::spawn(sum_up_measures(Arc::downgrade(&app)));
+        tokio::spawn(attempts::keep_writing(Arc::downgrade(&app)));
         Ok(app)
     }
 

@@ -401,7 +401,7 @@ async fn answer(app: &App, taken: Taken, granted: Result<Granted, Problem>, outp
     };
     output.truncate(begun);
     let Taken { id, started, from_elsewhere, .. } = taken;
-    let around = Around { id: &id, method: &Method::POST, route: ROUTE, started, from_elsewhere };
+    let around = Around { app, id: &id, method: &Method::POST, route: ROUTE, started, from_elsewhere };
     write_response(finish(problem.into_response(), &around), farewell, output).await;
     farewell
 }

@@ -2,6 +2,7 @@
 
 mod answer;
 mod app;
+mod attempts;
 mod by_name;
 mod caller;
 mod changes;

@@ -6,10 +6,14 @@ use std::time::Duration;
 
 use axum::http::{Method, StatusCode};
 use boxoffice_cluster::kafka::measure as kafka;
-use boxoffice_cluster::redis::{BEHIND, DRIFT};
-use boxoffice_core::ids::parts_of_name;
+use boxoffice_cluster::redis::{AVAILABLE as REDIS_AVAILABLE, BEHIND, DRIFT};
+use boxoffice_cluster::turns::{LOCK_FAILURES, LOCK_WAIT_SECONDS};
+use boxoffice_core::ids::{InventoryKind, parts_of_name};
 use boxoffice_core::seats::Counts;
-use boxoffice_engine::measure::{BATCH_COMMANDS, COMMIT_SECONDS, FENCED_BATCHES};
+use boxoffice_engine::measure::{
+    BATCH_COMMANDS, COMMIT_SECONDS, EXPIRY_SWEEP_SECONDS, FENCED_BATCHES, HOLDS_EXPIRED, INCONSISTENCIES,
+};
+use boxoffice_engine::scrub;
 use boxoffice_engine::view::{KindView, StockView};
 use metrics::{
     Counter, Histogram, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
@@ -17,6 +21,7 @@ use metrics::{
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
 use crate::app::App;
+use crate::codes::CODES;
 
 /// From half a millisecond to ten seconds.
 const SECONDS: [f64; 14] =
@@ -27,6 +32,9 @@ const COMMANDS: [f64; 8] = [1.0, 4.0, 16.0, 64.0, 256.0, 1_024.0, 4_096.0, 16_38
 const REQUESTS: &str = "boxoffice_requests_total";
 const REQUEST_SECONDS: &str = "boxoffice_request_seconds";
 const REFUSALS: &str = "boxoffice_refusals_total";
+const BOOKINGS: &str = "boxoffice_bookings_total";
+const IDEMPOTENCY_REPLAYS: &str = "boxoffice_idempotency_replays_total";
+const ATTEMPTS_DROPPED: &str = "boxoffice_attempts_dropped_total";
 const CONNECTIONS_REFUSED: &str = "boxoffice_connections_refused_total";
 const QUEUE: &str = "boxoffice_queue_commands";
 const QUEUE_MAX: &str = "boxoffice_queue_commands_max";
@@ -91,6 +99,26 @@ fn describe() {
     describe_counter!(REQUESTS, "Requests that were answered, by method, route and status.");
     describe_histogram!(REQUEST_SECONDS, "How long requests took.");
     describe_counter!(REFUSALS, "Requests and commands that did not succeed, by code.");
+    describe_counter!(
+        BOOKINGS,
+        "Booking attempts by kind of inventory, result (granted, refused, failed) and code; replays are not attempts."
+    );
+    describe_counter!(
+        ATTEMPTS_DROPPED,
+        "Refused or failed booking attempts that are neither logged nor listed: too many came at once."
+    );
+    describe_counter!(IDEMPOTENCY_REPLAYS, "Requests that were answered with their first answer.");
+    describe_counter!(
+        INCONSISTENCIES,
+        "Inventories that the scrubber found not to be what their journals say, by kind of difference."
+    );
+    describe_counter!(HOLDS_EXPIRED, "Holds that ended without being confirmed.");
+    describe_histogram!(EXPIRY_SWEEP_SECONDS, "How long a sweep that ended due holds took.");
+    describe_histogram!(
+        LOCK_WAIT_SECONDS,
+        "How long this server waited for the lock of a contended inventory."
+    );
+    describe_counter!(LOCK_FAILURES, "Locks that this server did not get and proceeded without.");
     describe_counter!(CONNECTIONS_REFUSED, "Connections that were turned away because too many were open.");
     describe_histogram!(COMMIT_SECONDS, "How long the store took to make a commit durable.");
     describe_histogram!(BATCH_COMMANDS, "How many commands shared one batch of a shard.");
@@ -105,6 +133,7 @@ fn describe() {
     describe_gauge!(DRIFT, "Units that the mirror was last found to show other than they are.");
     describe_gauge!(BEHIND, "Inventories in memory that the mirror shows as they were a while ago.");
     describe_gauge!(STORE_AVAILABLE, "Whether the store answers (1) or is away (0).");
+    describe_gauge!(REDIS_AVAILABLE, "Whether each Redis answered when it was last asked (1) or not (0).");
     describe_gauge!(kafka::AVAILABLE, "Whether Kafka answers, where commands go through it.");
     describe_gauge!(kafka::LAG, "Commands in the partitions of this server that it has not decided.");
     describe_counter!(kafka::REDELIVERED, "Commands that Kafka delivered again and that had been decided.");
@@ -116,17 +145,37 @@ fn begin_at_zero() {
     let labels = [("method", "GET"), ("route", "/metrics"), ("status", "200")];
     counter!(REQUESTS, &labels).increment(0);
     SERVER_CODES.into_iter().for_each(|code| counter!(REFUSALS, "code" => code).increment(0));
-    counter!(CONNECTIONS_REFUSED).increment(0);
-    counter!(FENCED_BATCHES).increment(0);
-    [kafka::REDELIVERED, kafka::DEAD_LETTERS].into_iter().for_each(|name| counter!(name).increment(0));
-    [kafka::AVAILABLE, kafka::LAG].into_iter().for_each(|name| gauge!(name).increment(0.0));
-    for name in
-        [QUEUE, QUEUE_MAX, IN_MEMORY, LIVE_HOLDS, EXPIRY_LAG, SSE_CLIENTS, STORE_AVAILABLE, WEBHOOK_BACKLOG]
-    {
+    for name in [
+        CONNECTIONS_REFUSED,
+        FENCED_BATCHES,
+        IDEMPOTENCY_REPLAYS,
+        ATTEMPTS_DROPPED,
+        HOLDS_EXPIRED,
+        LOCK_FAILURES,
+        kafka::REDELIVERED,
+        kafka::DEAD_LETTERS,
+    ] {
+        counter!(name).increment(0);
+    }
+    for kind in scrub::Kind::ALL {
+        counter!(INCONSISTENCIES, "kind" => kind.word()).increment(0);
+    }
+    BookingCounters::get();
+    for name in [
+        QUEUE,
+        QUEUE_MAX,
+        IN_MEMORY,
+        LIVE_HOLDS,
+        EXPIRY_LAG,
+        SSE_CLIENTS,
+        STORE_AVAILABLE,
+        WEBHOOK_BACKLOG,
+        kafka::LAG,
+    ] {
         gauge!(name).increment(0.0);
     }
     // Registered is enough for a histogram to be shown.
-    for name in [REQUEST_SECONDS, COMMIT_SECONDS, BATCH_COMMANDS] {
+    for name in [REQUEST_SECONDS, COMMIT_SECONDS, BATCH_COMMANDS, EXPIRY_SWEEP_SECONDS, LOCK_WAIT_SECONDS] {
         drop(histogram!(name));
     }
 }
@@ -191,6 +240,74 @@ pub(crate) fn count_booking(took: Duration) {
     });
     requests.increment(1);
     seconds.record(took.as_secs_f64());
+}
+
+/// The counters of booking attempts, looked up once: a sale counts a hundred thousand a second.
+struct BookingCounters {
+    of_kind: [KindCounters; 3],
+}
+
+struct KindCounters {
+    granted: Counter,
+    /// One for each of [`CODES`], in that order.
+    not_granted: Vec<Counter>,
+}
+
+impl BookingCounters {
+    fn get() -> &'static BookingCounters {
+        static COUNTERS: OnceLock<BookingCounters> = OnceLock::new();
+        COUNTERS.get_or_init(|| BookingCounters {
+            of_kind: [InventoryKind::Event, InventoryKind::Schedule, InventoryKind::Shop]
+                .map(KindCounters::new),
+        })
+    }
+}
+
+impl KindCounters {
+    fn new(kind: InventoryKind) -> KindCounters {
+        let attempts = |result: &'static str, code: &'static str| {
+            let counter = counter!(BOOKINGS, "kind" => kind.word(), "result" => result, "code" => code);
+            counter.increment(0);
+            counter
+        };
+        KindCounters {
+            granted: attempts("granted", ""),
+            not_granted: CODES
+                .iter()
+                .map(|listed| attempts(result_word(listed.status), listed.code))
+                .collect(),
+        }
+    }
+}
+
+/// What became of a booking attempt that was not granted: `failed` if the server is to blame, `refused` if the request or
+/// the stock is.
+pub(crate) fn result_word(status: u16) -> &'static str {
+    if status >= 500 { "failed" } else { "refused" }
+}
+
+/// One booking granted; not if it is the answer of an idempotency key again.
+pub(crate) fn count_granted(kind: InventoryKind) {
+    BookingCounters::get().of_kind[kind as usize].granted.increment(1);
+}
+
+/// One booking attempt that was refused or failed.
+pub(crate) fn count_not_granted(kind: InventoryKind, code: &'static str) {
+    if let Some(at) = CODES.iter().position(|listed| listed.code == code) {
+        BookingCounters::get().of_kind[kind as usize].not_granted[at].increment(1);
+    }
+}
+
+/// One attempt that is neither logged nor listed.
+pub(crate) fn count_dropped_attempt() {
+    static DROPPED: OnceLock<Counter> = OnceLock::new();
+    DROPPED.get_or_init(|| counter!(ATTEMPTS_DROPPED)).increment(1);
+}
+
+/// One request that was answered with its first answer.
+pub(crate) fn count_replay() {
+    static REPLAYS: OnceLock<Counter> = OnceLock::new();
+    REPLAYS.get_or_init(|| counter!(IDEMPOTENCY_REPLAYS)).increment(1);
 }
 
 /// One refusal or error, by its code.

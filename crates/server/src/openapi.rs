@@ -78,6 +78,7 @@ use crate::routes;
         routes::webhooks::deliveries::replay,
         routes::journal::journal,
         routes::audit::audit,
+        routes::attempts::attempts,
         routes::backup::backup,
         routes::health::healthz,
         routes::health::readyz,

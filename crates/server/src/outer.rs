@@ -12,6 +12,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 
 use crate::app::App;
+use crate::attempts;
 use crate::cross_origin;
 use crate::limits::REQUEST_ID_CHARACTERS_MAX;
 use crate::problem::Problem;
@@ -39,11 +40,12 @@ pub(crate) async fn outer(State(app): State<Arc<App>>, mut request: Request, nex
     let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
     let mut response = answered.unwrap_or_else(|_| broken().into_response());
     stale::mark(&method, route, app.engine.unavailable_for(), &mut response);
-    finish(response, &Around { id: &id, method: &method, route, started, from_elsewhere })
+    finish(response, &Around { app: &app, id: &id, method: &method, route, started, from_elsewhere })
 }
 
 /// A request, to whoever finishes its answer.
 pub(crate) struct Around<'a> {
+    pub(crate) app: &'a App,
     pub(crate) id: &'a RequestId,
     pub(crate) method: &'a Method,
     pub(crate) route: &'a str,
@@ -60,7 +62,7 @@ pub(crate) fn broken() -> Problem {
 
 /// Gives an answer the body of its problem and what all answers have, and counts it.
 pub(crate) fn finish(mut response: Response, around: &Around<'_>) -> Response {
-    let Around { id, method, route, started, from_elsewhere } = *around;
+    let Around { app, id, method, route, started, from_elsewhere } = *around;
     if let Some(problem) = of_framework(&response) {
         response = problem.into_response();
     }
@@ -76,6 +78,7 @@ pub(crate) fn finish(mut response: Response, around: &Around<'_>) -> Response {
             response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
         }
         crate::measure::count_code(problem.code);
+        attempts::note(app, &id.0, &problem);
     }
     crate::measure::count_request(method, route, response.status(), started.elapsed());
     if from_elsewhere {

@@ -13,6 +13,7 @@ use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
+use crate::attempts::BookingAttempt;
 use crate::codes::{CODES, is_listed};
 
 /// An error answer. It becomes a body in `outer.rs`, which knows the request's id.
@@ -31,6 +32,8 @@ pub(crate) struct Problem {
     pub(crate) replayed: bool,
     /// What the log is told and the caller is not.
     pub(crate) cause: Option<Arc<str>>,
+    /// The booking attempt that it answers.
+    pub(crate) attempt: Option<Box<BookingAttempt>>,
 }
 
 impl Problem {
@@ -49,6 +52,7 @@ impl Problem {
             answer_id: None,
             replayed: false,
             cause: None,
+            attempt: None,
         }
     }
 

@@ -12,7 +12,8 @@ use crate::openapi;
 use crate::outer::{method_not_allowed, outer};
 use crate::pages::{fallback, inventory_page};
 use crate::routes::{
-    audit, backup, batch, bookings, customers, events, health, journal, keys, schedules, shops, webhooks,
+    attempts, audit, backup, batch, bookings, customers, events, health, journal, keys, schedules, shops,
+    webhooks,
 };
 use crate::web;
 
@@ -74,6 +75,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/webhooks/{id}/deliveries/{delivery}/replay", post(webhooks::deliveries::replay))
         .route("/v1/journal", get(journal::journal))
         .route("/v1/audit", get(audit::audit))
+        .route("/v1/attempts", get(attempts::attempts))
         .fallback(fallback)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(axum::middleware::from_fn_with_state(Arc::clone(&app), outer))

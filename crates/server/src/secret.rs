@@ -11,6 +11,8 @@ pub(crate) struct Secret([u8; 32]);
 
 const DOCUMENT: &str = "setting/secret";
 const TOKEN_CHARACTERS: usize = 26;
+/// 80 bits: two customers of one store do not get the same.
+const PSEUDONYM_CHARACTERS: usize = 16;
 
 impl Secret {
     /// Reads the secret, or makes one for a new store.
@@ -34,6 +36,15 @@ impl Secret {
     /// Whether a token is a booking's; takes the same time for every wrong one.
     pub(crate) fn is_hold_token(&self, booking: BookingId, token: &str) -> bool {
         blake3::hash(self.hold_token(booking).as_bytes()) == blake3::hash(token.as_bytes())
+    }
+
+    /// Stands for a customer in logs: the same for the same customer, and nobody without the secret can tell which.
+    pub(crate) fn pseudonym(&self, tenant: &str, customer: &str) -> String {
+        readable(
+            "",
+            &self.derive("customer in logs", &[tenant.as_bytes(), customer.as_bytes()]),
+            PSEUDONYM_CHARACTERS,
+        )
     }
 
     /// Bytes that only this store can make, the same ones for the same parts.

@@ -15,7 +15,9 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::idempotency::{IdempotencyKey, Understood};
 use crate::keys::Role;
+use crate::measure;
 use crate::problem::Problem;
+use crate::routes::bookings::kind_of;
 
 /// A request on its way: who sends it, under which key, and what it is, for the fingerprint.
 pub(crate) struct Asked<'a, T> {
@@ -35,6 +37,13 @@ pub(crate) struct Granted {
 }
 
 impl Granted {
+    /// Counts a booking, unless it is the first answer again.
+    pub(crate) fn count(&self) {
+        if !self.answer.replayed {
+            measure::count_granted(kind_of(&self.stock));
+        }
+    }
+
     pub(crate) fn grant(&self) -> &Grant {
         match &self.answer.outcome {
             boxoffice_core::outcome::Outcome::Granted(grant) => grant,
@@ -71,6 +80,9 @@ impl<T: Understood> Asked<'_, T> {
 
     /// Turns refusals into problems, with the names of seats from the stock.
     pub(crate) async fn understand(&self, stock: Arc<StockView>, answer: Answer) -> Result<Granted, Problem> {
+        if answer.replayed {
+            measure::count_replay();
+        }
         match answer::granted(&answer, Some(&stock), self.caller) {
             Ok(_) => Ok(Granted { answer, stock }),
             Err(mut problem) => {

@@ -1,4 +1,4 @@
-// Finding bookings of the chosen inventory: by number, by code, by customer, or the newest ones.
+// Finding bookings of the chosen inventory: by number, by code, by customer, or the newest ones; and what was not granted.
 
 import { h, show } from "./dom.js";
 import { Refusal } from "./api.js";
@@ -8,6 +8,7 @@ import { t } from "./words.js";
 import { BOOKING_ID, readTicket } from "./desk-codes.js";
 import { brief } from "./desk-words-of.js";
 import { bookingView } from "./desk-booking.js";
+import { attemptsPart } from "./desk-attempts.js";
 import { statusBadge } from "./booking-status.js";
 
 /** @typedef {import("./desk-live.js").Desk} Desk */
@@ -31,6 +32,7 @@ export function findPart(desk) {
   const more = h("button", { type: "button", hidden: true, onclick: () => readOn() }, t("desk.find.more"));
   const results = h("section", { class: "card stack", "aria-labelledby": "find-title" });
   const place = h("div", { class: "finder" });
+  const attempts = attemptsPart(desk);
   let view = new AbortController();
   /** @type {URLSearchParams} */
   let asked = new URLSearchParams();
@@ -67,6 +69,7 @@ export function findPart(desk) {
     searches += 1;
     const mine = searches;
     note.textContent = t("loading");
+    attempts.search(wanted);
     const ticket = readTicket(wanted);
     const id = ticket?.id ?? (BOOKING_ID.test(wanted) ? wanted.toLowerCase() : null);
     if (id !== null) {
@@ -124,7 +127,7 @@ export function findPart(desk) {
       h("div", {}, h("label", { for: "find" }, t("desk.find.label")), input),
       h("div", {}, h("label", { for: "find-status" }, t("desk.find.status")), status),
       h("button", { class: "main", type: "submit" }, t("desk.find.go"))),
-    note, list, more);
+    note, list, more, attempts.element);
 
   const openAsked = () => {
     const parameters = new URLSearchParams(location.search);

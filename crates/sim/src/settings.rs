@@ -59,6 +59,8 @@ impl Settings {
             idle_after: self.idle_after,
             retention: self.retention,
             snapshot_journal_bytes_min: self.snapshot_journal_bytes_min,
+            // It would be a thread.
+            scrub_every: None,
             seal_ahead_commands_min: Some(self.seal_ahead_commands_min),
         }
     }

@@ -1,6 +1,7 @@
 //! Chores of the repository: `cargo xtask <command>`.
 #![expect(clippy::print_stdout, reason = "printing is what these commands are for")]
 
+mod alerts;
 mod cluster;
 mod deploy;
 mod error;
@@ -26,6 +27,7 @@ const USAGE: &str = "usage: cargo xtask <command>
   test                                  everything that must pass, in one go
   lint                                  formatting, clippy, tidy and the licences and sources of dependencies
   tidy                                  the structural rules of the repository
+  alerts                                the rules of deploy/alerts.yml and their unit tests, by promtool
   openapi                               writes docs/openapi.json from the code
   schemathesis                          requests made up from the API's document, against a server of its own
   web [NAME]                            the web pages in a real browser; only tests with NAME in their file's name
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         ["test"] => test::run(),
         ["lint"] => lint::run(),
         ["tidy"] => tidy::run(),
+        ["alerts"] => alerts::run(),
         ["openapi"] => openapi::run(),
         ["schemathesis"] => schemathesis::run(),
         ["web"] => web::run(None).map(drop),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::step::Steps;
-use crate::{cluster, deploy, schemathesis, sources, statements, tools, web};
+use crate::{alerts, cluster, deploy, schemathesis, sources, statements, tools, web};
 
 /// What servers can be run on besides a directory.
 const CLUSTERS: &[&str] = &["postgres", "postgres redis", "postgres redis kafka"];
@@ -27,6 +27,7 @@ pub(crate) fn run() -> Result<()> {
     }
     steps.cargo("test --locked --workspace --doc")?;
     steps.cargo("check --locked --workspace --benches")?;
+    steps.run("alert rules", alerts::run)?;
     steps.run("schemathesis", schemathesis::run)?;
     steps.run("cluster to try", cluster::run_once)?;
     let deploy = steps.run("files of deploy", deploy::run)?;

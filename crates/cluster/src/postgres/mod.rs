@@ -3,6 +3,7 @@
 //! | file | what it is |
 //! |---|---|
 //! | `commit.rs` | one transaction a commit, guarded by the fence; what became of it when a connection is lost |
+//! | `attempts.rs` | refused and failed booking attempts |
 //! | `rows.rs`, `tables.rs` | the tables that people read: from changes to rows, and the statements |
 //! | `turns.rs` | turns as advisory locks |
 //! | `trouble.rs` | what may go wrong, and what of it is over in a moment |
@@ -10,6 +11,7 @@
 //!
 //! What decides is the snapshot and the journal, as with every store. The other tables follow in the same transaction.
 
+mod attempts;
 mod commit;
 mod rows;
 mod schema;
@@ -26,6 +28,7 @@ use boxoffice_core::ids::BookingId;
 use boxoffice_core::inventory::Inventory;
 use boxoffice_core::time::Timestamp;
 use boxoffice_engine::InventoryNumber;
+use boxoffice_engine::attempt::{Attempt, AttemptFilter, AttemptId};
 use boxoffice_engine::record::{self, Hash, Head, Manifest};
 use boxoffice_engine::routing::Position;
 use boxoffice_engine::store::{BatchWrite, CommitError, Document, Store, StoreError, Stored, ToldOfTurn};
@@ -348,6 +351,27 @@ impl Store for PostgresStore {
                 .await?;
             Ok(made.rows_affected() > 0)
         }))
+    }
+
+    fn keep_attempts(&self, attempts: &[Attempt]) -> Result<(), CommitError> {
+        self.wait(self.inner.write(ANSWER_MAX, async |connection| attempts::keep(connection, attempts).await))
+    }
+
+    fn prune_attempts(&self, oldest: AttemptId) -> Result<(), CommitError> {
+        self.wait(
+            self.inner.write(LARGE_ANSWER_MAX, async |connection| attempts::prune(connection, oldest).await),
+        )
+    }
+
+    fn attempts(
+        &self,
+        filter: &AttemptFilter,
+        before: AttemptId,
+        limit: usize,
+    ) -> Result<Vec<Attempt>, StoreError> {
+        self.wait(
+            self.inner.read_much(async |connection| attempts::find(connection, filter, before, limit).await),
+        )
     }
 
     fn is_shared(&self) -> bool {
@@ -759,41 +783,4 @@ fn damaged(what: &str) -> sqlx::Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use boxoffice_services::Postgres;
-
-    use super::*;
-
-    #[test]
-    fn a_read_that_was_given_up_leaves_no_transaction_behind() {
-        let server = Postgres::start(&["fsync=off"]).unwrap();
-        let store = PostgresStore::migrate(&server.url("postgres")).unwrap().0;
-        server.psql("postgres", "INSERT INTO inventory (number, name, sequence, head, changed_at, complete) VALUES (1, 'default/event:hall', 1, decode(repeat('00', 32), 'hex'), now(), true)").unwrap();
-        store.wait(async {
-            let mut other = PgConnection::connect_with(&store.inner.options).await.unwrap();
-            let mut lock = other.begin().await.unwrap();
-            raw_sql("LOCK TABLE snapshot").execute(&mut *lock).await.unwrap();
-            let mut connection = store.inner.reads.acquire().await.unwrap();
-            let waits = async {
-                let asked = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
-                while server.psql("postgres", asked).unwrap().is_empty() {
-                    tokio::task::yield_now().await;
-                }
-            };
-            tokio::select! {
-                loaded = load(&mut connection, InventoryNumber(1)) => panic!("the snapshot is locked: {loaded:?}"),
-                () = waits => {}
-            }
-            drop(connection);
-            lock.rollback().await.unwrap();
-        });
-        store.write_documents(&[("key".to_owned(), Some(vec![1]))]).unwrap();
-        assert_eq!(server.psql("postgres", "SELECT count(*) FROM document").unwrap(), "1");
-        // The pool rolls back beside us.
-        let open = "SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'";
-        let begun = std::time::Instant::now();
-        while server.psql("postgres", open).unwrap() != "0" {
-            assert!(begun.elapsed() < Duration::from_secs(10), "a transaction is left open");
-        }
-    }
-}
+mod tests;

@@ -11,6 +11,9 @@ use redis::{AsyncConnectionConfig, Client, Cmd, RedisError, RedisResult, Value};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
+/// Whether each Redis answered when it was last asked: 0 or 1.
+pub const AVAILABLE: &str = "boxoffice_redis_available";
+
 /// How long a connection may take.
 const CONNECT_MAX: Duration = Duration::from_secs(2);
 /// How long a server may take to answer: the whole of an event with a million seats is one command.
@@ -102,6 +105,8 @@ impl Instance {
             }
         };
         let answered = timeout(patience, run).await.unwrap_or_else(|_| Err(silent()));
+        let available = if answered.is_ok() { 1.0 } else { 0.0 };
+        metrics::gauge!(AVAILABLE, "instance" => self.place()).set(available);
         if answered.is_err() {
             // It may be in the middle of anything.
             *self.line.lock().await = None;

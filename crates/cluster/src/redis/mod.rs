@@ -39,7 +39,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 pub use check::Difference;
-pub use instance::Instance;
+pub use instance::{AVAILABLE, Instance};
 pub use mirror::{BEHIND, DRIFT};
 pub use rebuild::{Mirrored, RebuildError, check, rebuild};
 pub use redlock::{Lock, LockError, LockSettings, Redlock};

@@ -33,6 +33,7 @@ use redb::{
 };
 use serde::de::DeserializeOwned;
 
+use super::attempts;
 use super::files::{Files, LOG_FILES, MARK_FILE, STORE_FILE, create_files, files_in, io_at};
 use super::log::{self, Entry, Frame, Key, Log, LogError};
 use super::mark::Mark;
@@ -44,8 +45,9 @@ use super::tables::{
 };
 use super::waiting::{Gathered, Waiting};
 use super::{BatchWrite, CommitError, Document, Store, StoreError, Stored};
+use crate::attempt::{Attempt, AttemptFilter, AttemptId};
 use crate::ids::InventoryNumber;
-use crate::limits::{LOG_FILE_BYTES_MAX, SNAPSHOT_CHUNK_BYTES};
+use crate::limits::{ATTEMPTS_PRUNED_AT_ONCE, LOG_FILE_BYTES_MAX, SNAPSHOT_CHUNK_BYTES};
 use crate::record::{self, Hash, Head, Manifest, RecordError};
 
 /// The version of the tables and of the log.
@@ -571,6 +573,26 @@ impl Store for EmbeddedStore {
             }
             Ok(())
         })
+    }
+
+    fn keep_attempts(&self, attempts: &[Attempt]) -> Result<(), CommitError> {
+        self.write_at_leisure(Durability::Immediate, |transaction| attempts::keep(transaction, attempts))
+    }
+
+    fn prune_attempts(&self, oldest: AttemptId) -> Result<(), CommitError> {
+        let some =
+            |transaction: &WriteTransaction| attempts::prune(transaction, oldest, ATTEMPTS_PRUNED_AT_ONCE);
+        while self.write_at_leisure(Durability::Immediate, some)? {}
+        Ok(())
+    }
+
+    fn attempts(
+        &self,
+        filter: &AttemptFilter,
+        before: AttemptId,
+        limit: usize,
+    ) -> Result<Vec<Attempt>, StoreError> {
+        self.read(|_| (), |transaction, ()| attempts::find(transaction, filter, before, limit))
     }
 
     fn hurry(&self) {

@@ -1,5 +1,6 @@
 //! Where the truth is kept. The engine asks for very little of it: see [`Store`].
 
+mod attempts;
 mod embedded;
 mod files;
 mod log;
@@ -16,6 +17,7 @@ use boxoffice_core::change::Change;
 use boxoffice_core::ids::BookingId;
 use boxoffice_core::time::Timestamp;
 
+use crate::attempt::{Attempt, AttemptFilter, AttemptId};
 use crate::ids::InventoryNumber;
 use crate::record::{Hash, Head, Manifest, RecordError};
 use crate::routing::{Position, Span};
@@ -85,6 +87,30 @@ pub trait Store: Send + Sync + 'static {
             self.write_documents(&[(name.to_owned(), Some(contents.to_vec()))])?;
         }
         Ok(new)
+    }
+
+    /// Keeps booking attempts that were refused or failed, for every process that shares the store. A store may keep none.
+    ///
+    /// After an error the store must not be used for another commit, as with [`Store::commit`].
+    fn keep_attempts(&self, _attempts: &[Attempt]) -> Result<(), CommitError> {
+        Ok(())
+    }
+
+    /// Removes attempts that are older than this one, and the oldest of those that are too many.
+    ///
+    /// After an error the store must not be used for another commit, as with [`Store::commit`].
+    fn prune_attempts(&self, _oldest: AttemptId) -> Result<(), CommitError> {
+        Ok(())
+    }
+
+    /// Some of the attempts that match and are before this one, the newest first.
+    fn attempts(
+        &self,
+        _filter: &AttemptFilter,
+        _before: AttemptId,
+        _limit: usize,
+    ) -> Result<Vec<Attempt>, StoreError> {
+        Ok(Vec::new())
     }
 
     /// Whether other processes may write to it as well. If so, the engine follows what they do.

@@ -22,6 +22,7 @@ use super::kafka::KafkaOptions;
 use super::redis::{Locks, Redis};
 use super::store::Data;
 use crate::app::{App, AppSettings};
+use crate::attempts;
 use crate::changes;
 use crate::keys::Role;
 use crate::limits::CONNECTIONS_DEFAULT;
@@ -58,6 +59,10 @@ pub(crate) struct Options {
     /// as far as the journal does.
     #[arg(long, env = "BOXOFFICE_JOURNAL_RETENTION", default_value = "all", value_name = "all|RECORDS")]
     journal_retention: KeptJournal,
+    /// Seconds between two passes of the scrubber, which compares what is in memory with the journals in the background; 0 turns
+    /// it off.
+    #[arg(long, env = "BOXOFFICE_SCRUB_EVERY_SECONDS", default_value_t = 3_600)]
+    scrub_every_seconds: u32,
     /// How long the answers of idempotency keys are kept, in seconds; at most 30 days. An inventory keeps them at least as long as
     /// its rule `max_hold_seconds`. Also read from `IDEMPOTENCY_TTL_MS`, rounded up.
     #[arg(long, env = "BOXOFFICE_IDEMPOTENCY_KEEP_SECONDS", default_value_t = 86_400, value_parser = value_parser!(u32).range(1..=i64::from(KEY_KEEP_SECONDS_MAX)))]
@@ -158,6 +163,8 @@ impl Options {
             shards: self.shards.unwrap_or(defaults.shards),
             idle_after: Duration::from_secs(self.idle_after_seconds.into()),
             retention: self.journal_retention.0,
+            scrub_every: (self.scrub_every_seconds > 0)
+                .then(|| Duration::from_secs(self.scrub_every_seconds.into())),
             ..defaults
         }
     }
@@ -201,6 +208,9 @@ pub(super) async fn keep_open(
     };
     listen::serve(listener, &app, connections_max, stop).await;
     app.webhooks.stop().await;
+    if let Err(error) = attempts::write_queued(&app).await {
+        tracing::warn!(%error, "the last booking attempts were not written");
+    }
     if let Some(changes) = changes {
         changes.abort();
         // Ended, one way or the other.

@@ -27,6 +27,7 @@ use utoipa::ToSchema;
 use super::bookings::create::{NewBooking, OPERATION, admit_hold, created, settle_hold};
 use super::bookings::{acted, operation};
 use crate::app::App;
+use crate::attempts;
 use crate::caller::{Caller, find_booking};
 use crate::idempotency::{IdempotencyKey, fingerprint};
 use crate::input::{parse, read_all, read_large_body};
@@ -385,6 +386,12 @@ impl Answered<'_> {
                 }
                 Err(problem) => Err(*problem),
             };
+            if let Op::Book(request) = &command.op {
+                match &mut result {
+                    Ok((_, granted)) => granted.count(),
+                    Err(problem) => problem.attempt = attempts::of(self.caller, request),
+                }
+            }
             match &mut result {
                 Ok((_, granted)) if granted.answer.replayed => self.replayed = true,
                 Ok(_) => self.fresh = true,
@@ -551,6 +558,7 @@ fn write_result(app: &App, request_id: &str, result: &Result<(bool, Granted), Pr
                 tracing::warn!(request_id, code = problem.code, %cause, "failed in a batch");
             }
             crate::measure::count_code(problem.code);
+            attempts::note(app, request_id, problem);
             begin(problem.status, text);
             serde_json::to_writer(&mut *text, &problem.body(request_id)).expect("a problem is plain data");
         }

@@ -1,5 +1,6 @@
 //! The routes, in folders that mirror their addresses.
 
+pub(crate) mod attempts;
 pub(crate) mod audit;
 pub(crate) mod backup;
 pub(crate) mod batch;

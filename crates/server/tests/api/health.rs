@@ -44,6 +44,114 @@ fn metrics_count_requests_refusals_and_commits_and_tell_what_is_left() {
 }
 
 #[test]
+fn booking_attempts_are_counted_by_kind_result_and_code_and_replays_apart() {
+    let server = std::sync::Arc::new(Server::start(&[]));
+    let hall = Venue::create(&server, "event", &crate::venue::event_body("gala", &section(1, 4)));
+    let counted = |line: &str| {
+        let text = server.get("/metrics").text().to_owned();
+        let value = text.lines().find_map(|found| found.strip_prefix(line)?.trim().parse::<u64>().ok());
+        value.unwrap_or_else(|| panic!("{line} is not in\n{text}"))
+    };
+    let granted = r#"boxoffice_bookings_total{kind="event",result="granted",code=""}"#;
+    let taken = r#"boxoffice_bookings_total{kind="event",result="refused",code="SEAT_UNAVAILABLE"}"#;
+    let unknown = r#"boxoffice_bookings_total{kind="event",result="refused",code="EVENT_NOT_FOUND"}"#;
+    let replays = "boxoffice_idempotency_replays_total";
+    for line in [
+        granted,
+        taken,
+        unknown,
+        r#"boxoffice_bookings_total{kind="shop",result="failed",code="OUTCOME_UNKNOWN"}"#,
+        replays,
+        "boxoffice_holds_expired_total",
+        "boxoffice_expiry_sweep_seconds_count",
+        "boxoffice_lock_wait_seconds_count",
+        "boxoffice_lock_failures_total",
+    ] {
+        assert_eq!(counted(line), 0, "{line}");
+    }
+    // Plain ones take the express lane, others do not.
+    let ways = [("accept", "*/*"), ("prefer", "handling=strict")];
+    for (index, (name, value)) in ways.into_iter().enumerate() {
+        let seat = format!("1-{}", index + 1);
+        let call = || hall.booking_call(&crate::venue::seats(&[&seat])).header(name, value).key(&seat);
+        call().send().expect(201);
+        assert!(call().send().is_replay());
+        let late = hall
+            .booking_call(&crate::venue::seats(&[&seat]))
+            .header(name, value)
+            .key(&format!("late {seat}"));
+        late.send().expect_problem(409, "SEAT_UNAVAILABLE");
+        assert_eq!(
+            [counted(granted), counted(taken), counted(replays)].map(|count| count as usize),
+            [index + 1; 3]
+        );
+    }
+    let mut commands =
+        vec![hall.wanted(&crate::venue::seats(&["1-3"])), hall.wanted(&crate::venue::seats(&["1-1"]))];
+    commands.push(json!({ "customer": "ann", "event": "none", "best_available": { "quantity": 1 } }));
+    for command in &mut commands {
+        command["op"] = json!("book");
+    }
+    let batch =
+        || server.call("POST", "/v1/batch").key("batch").json(&json!({ "commands": commands })).send();
+    batch().expect(200);
+    assert_eq!([counted(granted), counted(taken), counted(unknown), counted(replays)], [3, 3, 1, 2]);
+    batch().expect(200);
+    assert_eq!([counted(granted), counted(taken)], [3, 3], "a replay is no attempt");
+    hall.expired(&best(1));
+    crate::server::await_some("an expired hold that is counted", || {
+        (counted("boxoffice_holds_expired_total") >= 1).then_some(())
+    });
+    assert!(counted("boxoffice_expiry_sweep_seconds_count") >= 1);
+}
+
+#[test]
+fn a_planted_inconsistency_is_found_by_the_scrubber_and_counted() {
+    let server = std::sync::Arc::new(Server::start(&[]));
+    let hall = Venue::create(&server, "event", &crate::venue::event_body("gala", &section(1, 2)));
+    hall.booked(&best(1));
+    drop(hall);
+    let server = std::sync::Arc::into_inner(server).expect("nobody else has it");
+    server.terminate();
+    let (_, store) = server.ended();
+    forget_last_change(&*store.open());
+    let server = store.serve(&["--scrub-every-seconds", "1"]);
+    assert_eq!(server.get("/v1/events/gala").expect(200)["stats"]["held"], json!(0), "the booking is lost");
+    let counted = |kind: &str, count: &str| {
+        let line = format!("boxoffice_inconsistencies_total{{kind=\"{kind}\"}} {count}");
+        server.get("/metrics").text().lines().any(|found| found == line)
+    };
+    assert!(counted("stock", "0"));
+    crate::server::await_some("the scrubber", || (!counted("snapshot", "0")).then_some(()));
+    assert!(counted("stock", "0"));
+}
+
+/// Writes a snapshot in which the last change of the only inventory has not happened.
+fn forget_last_change(store: &dyn boxoffice_engine::store::Store) {
+    use boxoffice_engine::record::{Manifest, decode_record, hash_of};
+    let head = store.heads().unwrap().remove(0);
+    let mut inventory = boxoffice_core::inventory::Inventory::default();
+    for bytes in store.records(head.inventory, 0, usize::MAX).unwrap() {
+        let record = decode_record(&bytes).unwrap();
+        let nothing =
+            boxoffice_core::change::Change::KeysForgotten { through: boxoffice_core::time::Timestamp(0) };
+        let is_last = record.sequence == head.sequence;
+        inventory.replay(&if is_last { vec![nothing] } else { record.changes });
+    }
+    let contents = boxoffice_core::codec::encode_inventory(&inventory);
+    let manifest = Manifest {
+        inventory: head.inventory,
+        sequence: head.sequence,
+        hash: head.hash,
+        bytes: contents.len() as u64,
+        contents: hash_of(&contents),
+        journal_from: 1,
+    };
+    store.write_snapshot(&manifest, &contents).unwrap();
+    store.close().unwrap();
+}
+
+#[test]
 fn a_server_that_is_asked_to_stop_answers_what_it_took_closes_streams_and_exits_with_zero() {
     let server = std::sync::Arc::new(Server::start(&[]));
     let hall = Venue::create(&server, "event", &crate::venue::event_body("gala", &section(1, 2)));

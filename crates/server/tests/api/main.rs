@@ -1,5 +1,6 @@
 //! The HTTP contract, through the real binary: one folder or file for each group of routes.
 
+mod attempts;
 mod batch;
 mod bookings;
 mod callers;

@@ -117,6 +117,7 @@ fn every_route_is_open_to_its_roles_and_to_no_others() {
             json!({ "reason": "by mistake" }),
             [true, true, false, false],
         ),
+        ("GET", "/v1/attempts", json!({}), [true, true, false, false]),
         ("GET", "/metrics", json!({}), [true, true, false, false]),
     ];
     for (method, path, body, allowed) in rows {

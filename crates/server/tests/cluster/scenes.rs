@@ -33,6 +33,7 @@ fn three_nodes_sell_one_hall() {
     // They take turns: nearly nothing is decided twice.
     let (batches, fenced) = (nodes.counted(BATCHES), nodes.counted(FENCED_BATCHES));
     assert!(fenced * 20 < batches, "{fenced} of {batches} batches were fenced");
+    assert!(nodes.counted("boxoffice_lock_wait_seconds_count") > 0, "each waited for locks");
     sale.audit(&database);
 }
 

@@ -89,6 +89,24 @@ test("a buyer's hold is seen, confirmed and found again at the desk", async () =
   await leave(desk);
 });
 
+test("a refused attempt is found at the desk by its customer and by its request id", async () => {
+  await here.house.ask("POST", "/v1/events", hall("tried", 1, 2));
+  const body = JSON.stringify({ customer: "late-buyer", event: "tried", seats: [{ section: "A-1", ids: ["9-9"] }] });
+  const headers = { "Content-Type": "application/json", "X-Request-Id": "late-request" };
+  const refused = await fetch(`${here.house.url}/v1/bookings`, { method: "POST", headers, body });
+  assert.equal(refused.status, 404);
+  const desk = await here.visit("/desk?event=tried&tab=bookings");
+  for (const wanted of ["late-buyer", "late-request"]) {
+    await fill(desk, "[data-find]", wanted);
+    await desk.keyboard.press("Enter");
+    await reads(desk, '[data-attempt="SEAT_NOT_FOUND"]', "late-buyer");
+    await fill(desk, "[data-find]", "somebody else");
+    await desk.keyboard.press("Enter");
+    await desk.waitForFunction(() => document.querySelector("[data-attempt]")?.closest("[hidden]") !== null);
+  }
+  await leave(desk);
+});
+
 test("house seats are blocked and given back, for every buyer at once", async () => {
   await here.house.ask("POST", "/v1/events", hall("house", 5, 10));
   const buyer = await here.visit("/events/house");

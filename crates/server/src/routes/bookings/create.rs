@@ -21,6 +21,7 @@ use uuid::Uuid;
 
 use super::body::{AsOf, BookingBody, kind_of, string, value};
 use crate::app::App;
+use crate::attempts;
 use crate::caller::Caller;
 use crate::contacts::Contact;
 use crate::idempotency::{IdempotencyKey, Understood};
@@ -373,17 +374,28 @@ pub(crate) async fn prepare(
     key: IdempotencyKey,
     request: Box<NewBooking>,
 ) -> Result<Prepared, Problem> {
-    let inventory = request.inventory(app, &caller).await?;
-    let mut book = request.command(app, &caller, inventory, app.engine.now()).await?;
-    if app.commands_are_routed
-        && let Some(named) = id_under_key(app, &caller, &key, inventory, &request)
-    {
-        book.id = named;
-    }
-    admit_hold(app, &caller, inventory, &book, &key).await?;
+    let prepared = prepare_command(app, &caller, &key, &request).await;
+    let (inventory, book) = prepared.map_err(|problem| attempts::marked(problem, &caller, &request))?;
     let sent = Sent { inventory, caller, key, request, admitted: book.id };
     let command = sent.asked(app).command(Action::Book(Box::new(book)));
     Ok(Prepared { command, sent })
+}
+
+async fn prepare_command(
+    app: &App,
+    caller: &Caller,
+    key: &IdempotencyKey,
+    request: &NewBooking,
+) -> Result<(InventoryNumber, Book), Problem> {
+    let inventory = request.inventory(app, caller).await?;
+    let mut book = request.command(app, caller, inventory, app.engine.now()).await?;
+    if app.commands_are_routed
+        && let Some(named) = id_under_key(app, caller, key, inventory, request)
+    {
+        book.id = named;
+    }
+    admit_hold(app, caller, inventory, &book, key).await?;
+    Ok((inventory, book))
 }
 
 impl Prepared {
@@ -417,7 +429,8 @@ impl Prepared {
     /// Answers as soon as the command is kept for good.
     async fn hand_over(self, app: &App) -> Result<Response, Problem> {
         let id = self.sent.admitted;
-        app.engine.hand_over(self.sent.inventory, self.command).await?;
+        let handed_over = app.engine.hand_over(self.sent.inventory, self.command).await;
+        handed_over.map_err(|error| attempts::marked(error.into(), &self.sent.caller, &self.sent.request))?;
         // Nobody will be told what became of it: until it can be looked up it counts.
         let decided_by = app.engine.now().plus_seconds(DECIDED_WITHIN_SECONDS);
         app.rates.settle_hold(&self.sent.caller, id, Some((id, decided_by)));
@@ -475,6 +488,8 @@ impl Sent {
             self.note_refused(app, problem, refused);
         }
         granted
+            .inspect(Granted::count)
+            .map_err(|problem| attempts::marked(problem, &self.caller, &self.request))
     }
 
     /// Shows a refused booking in the mirror, if its caller chose the id and it is of no other booking or request.

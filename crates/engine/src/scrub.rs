@@ -1,0 +1,300 @@
+//! The scrubber: compares what readers see with what the journals say, in the background, and the journals with the snapshots.
+//!
+//! It takes the inventories one after the other. It replays each journal from nothing (from the snapshot, where its beginning
+//! was cut off) to the sequence of the view, makes the view anew from that, and recounts every counter from the bookings. It
+//! works a tenth of the time, holds one inventory at a time and passes over those above [`SCRUB_BYTES_MAX`]. A view that
+//! moves on while its bookings are compared is compared again in the next pass. [`crate::verify`] proves more, offline.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use boxoffice_core::booking::Booking;
+use boxoffice_core::codec;
+use boxoffice_core::inventory::Inventory;
+
+use crate::ids::InventoryNumber;
+use crate::limits::{JOURNAL_READ_BYTES, SCRUB_BYTES_MAX};
+use crate::load::{Chain, LoadError, catching_panics};
+use crate::measure;
+use crate::published::{Entry, Published};
+use crate::record;
+use crate::store::{Store, StoreError};
+use crate::threads::Shared;
+use crate::verify::recount;
+use crate::view::StockView;
+
+/// It rests nine times as long as it worked.
+const REST_FACTOR: u32 = 9;
+/// It rests when it has worked for so long.
+const WORK_MAX: Duration = Duration::from_millis(5);
+/// Bookings that are looked at together: commits wait meanwhile.
+const BOOKINGS_AT_ONCE: usize = 256;
+
+/// What is not as it should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A record of the journal, or the head, is not what was written.
+    Journal,
+    /// The snapshot is not the state that the journal leads to.
+    Snapshot,
+    /// The counters or seats that readers see.
+    Stock,
+    /// The bookings that readers see.
+    Bookings,
+    /// The counters are not the sum of the bookings.
+    Recount,
+}
+
+impl Kind {
+    /// Every one.
+    pub const ALL: [Kind; 5] = [Kind::Journal, Kind::Snapshot, Kind::Stock, Kind::Bookings, Kind::Recount];
+
+    /// As the metric has it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Journal => "journal",
+            Kind::Snapshot => "snapshot",
+            Kind::Stock => "stock",
+            Kind::Bookings => "bookings",
+            Kind::Recount => "recount",
+        }
+    }
+}
+
+/// The first difference in an inventory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Inconsistency {
+    pub(crate) kind: Kind,
+    pub(crate) difference: String,
+}
+
+/// Why an inventory is not found sound.
+enum Trouble {
+    Inconsistent(Inconsistency),
+    /// The store is away: all come again in the next pass.
+    Unavailable(StoreError),
+}
+
+impl From<LoadError> for Trouble {
+    fn from(error: LoadError) -> Trouble {
+        match error {
+            LoadError::Store(error @ (StoreError::Unavailable(_) | StoreError::Failed(_))) => {
+                Trouble::Unavailable(error)
+            }
+            error @ LoadError::Snapshot { .. } => inconsistent(Kind::Snapshot, error.to_string()),
+            error => inconsistent(Kind::Journal, error.to_string()),
+        }
+    }
+}
+
+fn inconsistent(kind: Kind, difference: impl Into<String>) -> Trouble {
+    Trouble::Inconsistent(Inconsistency { kind, difference: difference.into() })
+}
+
+/// Makes the scrubber rest.
+struct Throttle<'a> {
+    shared: &'a Shared,
+    began: Instant,
+}
+
+impl Throttle<'_> {
+    fn rest_if_due(&mut self) {
+        let worked = self.began.elapsed();
+        if worked >= WORK_MAX {
+            rest(self.shared, worked * REST_FACTOR);
+            self.began = Instant::now();
+        }
+    }
+}
+
+/// Waits for so long, or until the engine stops; says whether it goes on.
+fn rest(shared: &Shared, lasts: Duration) -> bool {
+    let until = Instant::now() + lasts;
+    shared.scrubber.take(&mut Vec::new(), &mut VecDeque::new(), Some(1), Some(until));
+    !shared.scrubber.is_closed()
+}
+
+/// A pass every so often, until the engine stops.
+pub(crate) fn run_scrubber(shared: &Shared, every: Duration) {
+    while rest(shared, every) {
+        pass(shared);
+    }
+}
+
+/// Compares all inventories; returns what was found, which is logged and counted.
+pub(crate) fn pass(shared: &Shared) -> Vec<(InventoryNumber, Inconsistency)> {
+    let mut found = Vec::new();
+    // What only the store has is looked at by one of the processes that share it.
+    let leads = shared.store.leads().unwrap_or(false);
+    for entry in shared.committer.registry.all() {
+        if shared.scrubber.is_closed() {
+            break;
+        }
+        let mut throttle = Throttle { shared, began: Instant::now() };
+        let result =
+            catching_panics(entry.number, || Ok(scrub(&*shared.store, &entry, leads, &mut throttle)));
+        match result.map_err(Trouble::from).and_then(|result| result) {
+            Ok(()) => {}
+            Err(Trouble::Inconsistent(inconsistency)) => {
+                let Inconsistency { kind, difference } = &inconsistency;
+                let kind = kind.word();
+                tracing::error!(inventory = %entry.name, kind, difference, "inconsistency found");
+                measure::inconsistency(kind);
+                found.push((entry.number, inconsistency));
+            }
+            Err(Trouble::Unavailable(error)) => {
+                tracing::debug!(%error, "the scrubber stops until its next pass");
+                break;
+            }
+        }
+        throttle.rest_if_due();
+    }
+    found
+}
+
+fn scrub(store: &dyn Store, entry: &Entry, leads: bool, throttle: &mut Throttle<'_>) -> Result<(), Trouble> {
+    match entry.published() {
+        Some(published) => scrub_view(store, entry.number, &published, throttle),
+        None if leads => scrub_store(store, entry.number, throttle),
+        None => Ok(()),
+    }
+}
+
+/// What readers see, and the store up to there.
+fn scrub_view(
+    store: &dyn Store,
+    number: InventoryNumber,
+    published: &Published,
+    throttle: &mut Throttle<'_>,
+) -> Result<(), Trouble> {
+    let stock = published.stock();
+    let Some((inventory, _)) = replay(store, number, stock.sequence, throttle)? else { return Ok(()) };
+    if let Some(difference) = stock_difference(&stock, &inventory) {
+        return Err(inconsistent(Kind::Stock, difference));
+    }
+    throttle.rest_if_due();
+    recount(&inventory).map_err(|difference| inconsistent(Kind::Recount, difference))?;
+    let mut expected = inventory.bookings();
+    let mut place = 0;
+    loop {
+        throttle.rest_if_due();
+        let (sequence, total, some) = published.bookings_from(place, BOOKINGS_AT_ONCE);
+        if sequence != stock.sequence {
+            return Ok(());
+        }
+        if let Some(difference) = bookings_difference(&some, &mut expected) {
+            return Err(inconsistent(Kind::Bookings, difference));
+        }
+        place += some.len();
+        if place == total {
+            let missing = expected.next();
+            return missing.map_or(Ok(()), |booking| {
+                Err(inconsistent(Kind::Bookings, format!("booking {:?} is not shown", booking.id)))
+            });
+        }
+    }
+}
+
+fn bookings_difference<'a>(
+    shown: &[Option<Arc<Booking>>],
+    expected: &mut impl Iterator<Item = &'a Arc<Booking>>,
+) -> Option<String> {
+    for shown in shown {
+        match (shown, expected.next()) {
+            (Some(shown), Some(expected)) if shown == expected => {}
+            (Some(shown), Some(expected)) => {
+                return Some(format!("booking {:?} is shown as {shown:?}, and is {expected:?}", expected.id));
+            }
+            (Some(shown), None) => {
+                return Some(format!("booking {:?} is shown and does not exist", shown.id));
+            }
+            (None, expected) => {
+                let id = expected.map(|booking| booking.id);
+                return Some(format!("booking {id:?} is not found by its id"));
+            }
+        }
+    }
+    None
+}
+
+/// What only the store has.
+fn scrub_store(
+    store: &dyn Store,
+    number: InventoryNumber,
+    throttle: &mut Throttle<'_>,
+) -> Result<(), Trouble> {
+    let heads = store.heads_of(&[number]).map_err(LoadError::from)?;
+    let Some(head) = heads.first() else {
+        return Err(inconsistent(Kind::Journal, "the store does not have it"));
+    };
+    let Some((inventory, chain)) = replay(store, number, head.sequence, throttle)? else { return Ok(()) };
+    if chain.hash != head.hash {
+        return Err(inconsistent(Kind::Journal, "the journal does not end as the head says"));
+    }
+    throttle.rest_if_due();
+    recount(&inventory).map_err(|difference| inconsistent(Kind::Recount, difference))
+}
+
+/// An inventory as its journal has it at a sequence; `None` if it is passed over.
+fn replay(
+    store: &dyn Store,
+    number: InventoryNumber,
+    last: u64,
+    throttle: &mut Throttle<'_>,
+) -> Result<Option<(Inventory, Chain)>, Trouble> {
+    let (mut inventory, mut chain) = (Inventory::default(), Chain::default());
+    let snapshot = store.snapshot(number).map_err(LoadError::from)?;
+    let mut bytes_read = 0;
+    if let Some((manifest, contents)) = &snapshot {
+        bytes_read = contents.len();
+        if bytes_read > SCRUB_BYTES_MAX {
+            return Ok(None);
+        }
+        if record::hash_of(contents) != manifest.contents {
+            return Err(inconsistent(Kind::Snapshot, "the checksum of the snapshot does not match"));
+        }
+        if manifest.journal_from > 1 {
+            // Of an earlier state the beginning is cut off.
+            if manifest.sequence > last {
+                return Ok(None);
+            }
+            let decoded = codec::decode_inventory(contents);
+            inventory = decoded.map_err(|error| inconsistent(Kind::Snapshot, error.to_string()))?;
+            chain = Chain { sequence: manifest.sequence, hash: manifest.hash };
+        }
+    }
+    while chain.sequence < last {
+        let records = store.records(number, chain.sequence, JOURNAL_READ_BYTES).map_err(LoadError::from)?;
+        bytes_read += records.iter().map(Vec::len).sum::<usize>();
+        if bytes_read > SCRUB_BYTES_MAX {
+            return Ok(None);
+        }
+        if records.is_empty() {
+            let difference = format!("the journal ends at {}, and {last} is shown", chain.sequence);
+            return Err(inconsistent(Kind::Journal, difference));
+        }
+        let left = usize::try_from(last - chain.sequence).unwrap_or(usize::MAX);
+        for bytes in records.iter().take(left) {
+            let record = chain.follow(number, bytes)?;
+            inventory.replay(&record.changes);
+            throttle.rest_if_due();
+            if let Some((manifest, contents)) = &snapshot
+                && manifest.sequence == record.sequence
+                && (manifest.hash != record.hash || *contents != codec::encode_inventory(&inventory))
+            {
+                let difference = "the snapshot is not the state that the journal leads to";
+                return Err(inconsistent(Kind::Snapshot, difference));
+            }
+        }
+    }
+    Ok(Some((inventory, chain)))
+}
+
+/// The first difference between what is shown and what is.
+fn stock_difference(shown: &StockView, inventory: &Inventory) -> Option<String> {
+    let Some(expected) = StockView::new(inventory) else {
+        return Some("it is shown and was not created".to_owned());
+    };
+    shown.first_difference(&expected)
+}

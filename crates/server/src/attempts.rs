@@ -1,0 +1,261 @@
+//! Booking attempts: who tried to book what, and what became of it.
+//!
+//! A granted attempt is counted and is in the journal. One that is refused or fails travels inside its [`Problem`] to the
+//! place that knows the request's id. It is counted there and queued; one low-priority task logs what is queued and writes
+//! it to the store in batches, once a second at most. The queue is bounded: attempts beyond it are counted as dropped,
+//! and a flood of refusals slows no booking.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use boxoffice_core::ids::InventoryKind;
+use boxoffice_engine::attempt::{Attempt, AttemptId};
+use boxoffice_engine::{Engine, SubmitError};
+use parking_lot::Mutex;
+use tokio::time::MissedTickBehavior;
+
+use crate::app::App;
+use crate::caller::Caller;
+use crate::measure;
+use crate::problem::Problem;
+use crate::routes::bookings::create::NewBooking;
+
+/// Attempts that wait to be written: under one kilobyte each.
+const QUEUED_MAX: usize = 10_000;
+/// Attempts in one transaction of the store: commits wait for it.
+const WRITTEN_AT_ONCE: usize = 1_000;
+/// How often the queue is written: one sync of the disk each time, however many were refused.
+const WRITTEN_EVERY: Duration = Duration::from_secs(1);
+/// How often attempts that are too old or too many are removed, in writes of the queue.
+const PRUNED_EVERY_WRITES: u64 = 30;
+
+/// The bit by which an attempt that was not granted comes after a granted one of the same millisecond.
+pub(crate) const AFTER_GRANTED: u64 = 1 << 19;
+
+/// A booking attempt that was not granted.
+#[derive(Debug, Clone)]
+pub(crate) struct BookingAttempt {
+    pub(crate) tenant: Arc<str>,
+    pub(crate) kind: InventoryKind,
+    /// The id of the event, schedule or shop.
+    pub(crate) inventory: String,
+    pub(crate) customer: String,
+}
+
+/// The attempt of a request. One that names no single inventory is none: it has no kind to be counted under.
+pub(crate) fn of(caller: &Caller, request: &NewBooking) -> Option<Box<BookingAttempt>> {
+    let (kind, inventory) = request.inventory_id().ok()?;
+    Some(Box::new(BookingAttempt {
+        tenant: Arc::clone(&caller.tenant),
+        kind,
+        inventory: inventory.to_owned(),
+        customer: request.customer.clone(),
+    }))
+}
+
+/// A problem that says which booking attempt it answers.
+pub(crate) fn marked(problem: Problem, caller: &Caller, request: &NewBooking) -> Problem {
+    Problem { attempt: of(caller, request), ..problem }
+}
+
+/// Counts and queues the attempt that a problem answers, if it answers one for the first time.
+pub(crate) fn note(app: &App, request_id: &str, problem: &Problem) {
+    let Some(attempt) = problem.attempt.as_deref().filter(|_| !problem.replayed) else { return };
+    measure::count_not_granted(attempt.kind, problem.code);
+    app.attempts.push(|number| Attempt {
+        id: AttemptId::new(app.engine.now(), number),
+        tenant: attempt.tenant.as_ref().into(),
+        request_id: request_id.into(),
+        answer_id: problem.answer_id.clone(),
+        inventory: format!("{}:{}", attempt.kind.word(), cut(&attempt.inventory)),
+        customer: cut(&attempt.customer).into(),
+        code: problem.code.into(),
+        failed: problem.status.is_server_error(),
+    });
+}
+
+/// What no inventory or customer can be called is not kept in full.
+fn cut(text: &str) -> &str {
+    const CHARACTERS_MAX: usize = 200;
+    text.char_indices().nth(CHARACTERS_MAX).map_or(text, |(end, _)| &text[..end])
+}
+
+/// The attempts of this server on their way to the store.
+pub(crate) struct Attempts {
+    queued: Mutex<VecDeque<Attempt>>,
+    /// Tells attempts of one millisecond apart; begins anywhere, so that two nodes rarely use the same.
+    numbers: AtomicU64,
+    /// Held by the one who writes, and by a reader who wants to see what is queued.
+    writing: tokio::sync::Mutex<u64>,
+}
+
+impl Attempts {
+    pub(crate) fn new() -> Attempts {
+        Attempts {
+            queued: Mutex::default(),
+            numbers: AtomicU64::new(rand::random()),
+            writing: tokio::sync::Mutex::new(0),
+        }
+    }
+
+    fn push(&self, attempt: impl FnOnce(u64) -> Attempt) {
+        // Looked at twice, so that a flood makes no attempts only to drop them.
+        if self.queued.lock().len() >= QUEUED_MAX {
+            return measure::count_dropped_attempt();
+        }
+        let attempt = attempt(AFTER_GRANTED | self.numbers.fetch_add(1, Ordering::Relaxed));
+        let mut queued = self.queued.lock();
+        if queued.len() >= QUEUED_MAX {
+            drop(queued);
+            return measure::count_dropped_attempt();
+        }
+        queued.push_back(attempt);
+    }
+
+    fn take(&self) -> Vec<Attempt> {
+        let mut queued = self.queued.lock();
+        let count = queued.len().min(WRITTEN_AT_ONCE);
+        queued.drain(..count).collect()
+    }
+
+    /// Puts back what could not be written, as far as there is room.
+    fn put_back(&self, attempts: Vec<Attempt>) {
+        let mut queued = self.queued.lock();
+        for attempt in attempts.into_iter().rev() {
+            if queued.len() < QUEUED_MAX {
+                queued.push_front(attempt);
+            } else {
+                measure::count_dropped_attempt();
+            }
+        }
+    }
+}
+
+/// Logs and writes what is queued at this moment.
+pub(crate) async fn write_queued(app: &App) -> Result<(), SubmitError> {
+    let mut writes = app.attempts.writing.lock().await;
+    let mut left = app.attempts.queued.lock().len();
+    while left > 0 {
+        let attempts = app.attempts.take();
+        left = left.saturating_sub(attempts.len());
+        if attempts.is_empty() {
+            break;
+        }
+        let lines: Vec<String> =
+            attempts.iter().map(|attempt| app.secret.pseudonym(&attempt.tenant, &attempt.customer)).collect();
+        let engine = app.engine.clone();
+        let prune = writes.is_multiple_of(PRUNED_EVERY_WRITES);
+        let (attempts, written) =
+            tokio::task::spawn_blocking(move || log_and_keep(&engine, attempts, &lines, prune))
+                .await
+                .map_err(|_| SubmitError::Stopped)?;
+        if let Err(error) = written {
+            app.attempts.put_back(attempts);
+            return Err(error);
+        }
+        *writes += 1;
+    }
+    Ok(())
+}
+
+fn log_and_keep(
+    engine: &Engine,
+    attempts: Vec<Attempt>,
+    customers: &[String],
+    prune: bool,
+) -> (Vec<Attempt>, Result<(), SubmitError>) {
+    let written = engine.keep_attempts(&attempts);
+    if written.is_ok() {
+        for (attempt, customer) in attempts.iter().zip(customers) {
+            let Attempt { request_id, inventory, code, failed, .. } = attempt;
+            let event = if *failed { "booking failed" } else { "booking refused" };
+            tracing::info!(request_id, inventory, code, customer, "{event}");
+        }
+    }
+    let written = written.and_then(|()| if prune { engine.prune_attempts() } else { Ok(()) });
+    (attempts, written)
+}
+
+/// Writes what is queued, as long as there is an app.
+pub(crate) async fn keep_writing(app: Weak<App>) {
+    let mut every = tokio::time::interval(WRITTEN_EVERY);
+    every.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        every.tick().await;
+        let Some(app) = app.upgrade() else { return };
+        match write_queued(&app).await {
+            Ok(()) => {}
+            Err(SubmitError::Stopped) => return,
+            Err(error) => tracing::warn!(%error, "booking attempts cannot be written now"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use boxoffice_engine::Settings;
+    use boxoffice_engine::attempt::AttemptFilter;
+
+    use super::*;
+    use crate::app::AppSettings;
+
+    fn attempt(number: u64) -> Attempt {
+        Attempt {
+            id: AttemptId(number),
+            tenant: "default".into(),
+            request_id: number.to_string(),
+            answer_id: None,
+            inventory: "event:gala".into(),
+            customer: "ann".into(),
+            code: "SEAT_UNAVAILABLE".into(),
+            failed: false,
+        }
+    }
+
+    #[test]
+    fn a_flood_of_attempts_is_bounded_in_memory_and_what_is_dropped_is_not_made() {
+        let attempts = Attempts::new();
+        let mut made = 0;
+        for _ in 0..100_000 {
+            attempts.push(|number| {
+                made += 1;
+                attempt(number)
+            });
+        }
+        assert_eq!((made, attempts.queued.lock().len()), (QUEUED_MAX, QUEUED_MAX));
+        let taken = attempts.take();
+        assert_eq!(taken.len(), WRITTEN_AT_ONCE);
+        attempts.push(attempt);
+        attempts.put_back(taken);
+        assert_eq!(attempts.queued.lock().len(), QUEUED_MAX, "what is put back has the same bound");
+    }
+
+    #[tokio::test]
+    async fn all_that_is_queued_is_written_and_found_by_what_is_known_of_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let engine = Engine::open(directory.path(), &Settings::default()).unwrap();
+        let app = App::new(engine, AppSettings::default()).unwrap();
+        let now = app.engine.now();
+        for number in 0..2_500 {
+            let id = AttemptId::new(now, number);
+            let inventory = format!("event:{}", number % 5);
+            app.attempts.push(|_| Attempt { id, inventory, ..attempt(number) });
+        }
+        write_queued(&app).await.unwrap();
+        let filter = AttemptFilter {
+            tenant: "default".into(),
+            request_id: None,
+            customer: Some("ann".into()),
+            inventory: Some("event:3".into()),
+            code: None,
+        };
+        let found = app.engine.attempts(&filter, AttemptId::END, 10_000).unwrap();
+        assert_eq!(found.len(), 500);
+        assert!(found.is_sorted_by(|newer, older| newer.id > older.id));
+        assert_eq!(found[0].request_id, "2498");
+        let next = app.engine.attempts(&filter, found[0].id, 1).unwrap();
+        assert_eq!(next[0].request_id, "2493");
+    }
+}

@@ -1,0 +1,109 @@
+//! `GET /v1/attempts`.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::server::Server;
+use crate::venue::{Venue, best, event_body, seats, section};
+
+fn items(server: &Server, query: &str) -> Vec<Value> {
+    let listed = server.get(&format!("/v1/attempts{query}")).expect(200);
+    listed["items"].as_array().expect("items").clone()
+}
+
+#[test]
+fn a_refused_booking_is_found_by_request_customer_inventory_and_code_and_a_granted_one_by_customer() {
+    let hall = Venue::hall(1, 3);
+    let inventory = format!("event:{}", hall.id);
+    let customer = crate::venue::unique("customer");
+    let wanted = |seat: &str| {
+        let mut body = hall.wanted(&seats(&[seat]));
+        body["customer"] = json!(customer);
+        body
+    };
+    let call = |body: &Value, id: &str| {
+        hall.server.call("POST", "/v1/bookings").header("X-Request-Id", id).json(body)
+    };
+    let made = call(&wanted("1-1"), &format!("{customer}-1")).send().expect(201);
+    // By the express lane, by the ordinary route, in a batch, and under a key.
+    let second = format!("{customer}-2");
+    call(&wanted("1-1"), &second).send().expect_problem(409, "SEAT_UNAVAILABLE");
+    let third = format!("{customer}-3");
+    call(&wanted("9-9"), &third)
+        .header("prefer", "handling=strict")
+        .send()
+        .expect_problem(404, "SEAT_NOT_FOUND");
+    let mut command = wanted("1-1");
+    command["op"] = json!("book");
+    let fourth = format!("{customer}-4");
+    let batch = hall.server.call("POST", "/v1/batch").header("X-Request-Id", &fourth);
+    batch.json(&json!({ "commands": [command] })).send().expect(200);
+    let fifth = format!("{customer}-5");
+    let under_key =
+        || call(&wanted("1-1"), &fifth).key(&customer).send().expect_problem(409, "SEAT_UNAVAILABLE");
+    let told = under_key();
+    assert_eq!(under_key(), told);
+
+    let found = items(&hall.server, &format!("?customer={customer}"));
+    let row = |item: &Value| {
+        let text = |name: &str| item[name].as_str().unwrap_or("null").to_owned();
+        [text("request_id"), text("result"), text("code"), text("booking")]
+    };
+    let row_of = |id: &str, code: &str| [id, "refused", code, "null"].map(str::to_owned);
+    let expected = [
+        row_of(&fifth, "SEAT_UNAVAILABLE"),
+        row_of(&fourth, "SEAT_UNAVAILABLE"),
+        row_of(&third, "SEAT_NOT_FOUND"),
+        row_of(&second, "SEAT_UNAVAILABLE"),
+        ["null", "granted", "null", made["id"].as_str().expect("an id")].map(str::to_owned),
+    ];
+    assert_eq!(
+        found.iter().map(row).collect::<Vec<_>>(),
+        expected,
+        "the newest first, and replays are no attempts"
+    );
+    for item in &found {
+        assert_eq!(item["inventory"], json!(inventory));
+        assert_eq!(item["customer"], json!(customer));
+        assert_eq!(item["operation"], "book");
+        assert!(item["at"].as_str().is_some_and(|at| at.ends_with('Z')), "{item}");
+    }
+    assert_eq!(items(&hall.server, &format!("?request_id={third}")), found[2..3]);
+    let in_body = told["request_id"].as_str().expect("an id");
+    assert_ne!(in_body, fifth, "the key determines it");
+    assert_eq!(items(&hall.server, &format!("?request_id={in_body}")), found[..1]);
+    assert_eq!(items(&hall.server, &format!("?customer={customer}&code=SEAT_NOT_FOUND")), found[2..3]);
+    assert_eq!(items(&hall.server, &format!("?inventory={inventory}")), found[..4]);
+    assert_eq!(items(&hall.server, &format!("?customer={customer}&inventory=event:other")), [] as [Value; 0]);
+
+    let mut paged = Vec::new();
+    let mut cursor = String::new();
+    loop {
+        let page = hall.server.get(&format!("/v1/attempts?customer={customer}&limit=2{cursor}")).expect(200);
+        paged.extend(page["items"].as_array().expect("items").clone());
+        let Some(next) = page["next_cursor"].as_str() else { break };
+        cursor = format!("&cursor={next}");
+    }
+    assert_eq!(paged, found);
+}
+
+#[test]
+fn refused_attempts_survive_a_kill_and_a_stop() {
+    let server = Arc::new(Server::start(&[]));
+    let hall = Venue::create(&server, "event", &event_body("gala", &section(1, 1)));
+    hall.booked(&best(1));
+    hall.book(&best(1)).expect_problem(409, "NOT_ENOUGH_SEATS");
+    // What was shown is durable.
+    assert_eq!(items(&server, "").len(), 1);
+    drop(hall);
+    let store = Arc::into_inner(server).expect("nobody else has it").kill();
+    let server = store.serve(&[]);
+    assert_eq!(items(&server, "").len(), 1);
+    let body = json!({ "customer": "ben", "event": "none", "best_available": { "quantity": 1 } });
+    server.post("/v1/bookings", &body).expect_problem(404, "EVENT_NOT_FOUND");
+    server.terminate();
+    let (_, store) = server.ended();
+    let codes: Vec<Value> = items(&store.serve(&[]), "").iter().map(|item| item["code"].clone()).collect();
+    assert_eq!(codes, ["EVENT_NOT_FOUND", "NOT_ENOUGH_SEATS"]);
+}
