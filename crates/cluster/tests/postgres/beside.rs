@@ -53,7 +53,7 @@ impl Node {
 /// Waits until the whole mirror shows the truth; the first difference if it does not in time.
 pub(crate) async fn await_mirror(urls: &str, store: &Arc<dyn Store>) -> Result<Mirrored, String> {
     let instances = instances(urls);
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(120);
     loop {
         match check(instances.first(), store, |_, _| {}).await {
             Ok(mirrored) => return Ok(mirrored),

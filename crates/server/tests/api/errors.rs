@@ -358,9 +358,14 @@ fn codes_in_sources(folder: &std::path::Path) -> BTreeSet<String> {
                     "SCREAMING_SNAKE_CASE",
                     "CARGO_PKG_VERSION",
                     "DATABASE_URL",
+                    "HOLD_TTL_MS",
+                    "IDEMPOTENCY_TTL_MS",
                     "KAFKA_BROKERS",
                     "LOCK_TTL_MS",
+                    "REDIS_URL",
                     "REDIS_URLS",
+                    "_SERVICE_HOST",
+                    "_SERVICE_PORT",
                 ]
                 .contains(literal)
         };

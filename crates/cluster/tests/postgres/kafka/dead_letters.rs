@@ -72,7 +72,7 @@ async fn a_command_of_a_newer_program_is_left_to_it() {
     assert!(booking_of(&answer).is_some(), "{:?}", answer.outcome);
     let producer: FutureProducer = house.config("test").create().unwrap();
     let commands = house.topic("commands");
-    let newer = FutureRecord::to(&commands).key("hall").partition(0).payload(&[2_u8, 0][..]);
+    let newer = FutureRecord::to(&commands).key("hall").partition(0).payload(&[3_u8, 0][..]);
     producer.send(newer, Duration::from_secs(10)).await.unwrap();
     eventually("the server says that it is too old", || async { !node.engine.log_answers() }).await;
     let refused = node.engine.submit(hall, hold(node.engine.new_booking_id(hall), "bob")).await;

@@ -28,7 +28,10 @@ fn an_event_is_answered_as_it_was_asked_for_with_the_defaults_filled_in() {
     assert_eq!(made["sales"]["opens_at"], "2026-10-31T16:00:00.000Z");
     assert_eq!(made["status"], "open");
     assert_eq!(made["sequence"], 1);
-    assert_eq!(made["rules"], with(body["rules"].clone(), &json!({ "tickets": "any" })));
+    assert_eq!(
+        made["rules"],
+        with(body["rules"].clone(), &json!({ "min_hold_seconds": 1, "tickets": "any" }))
+    );
     assert_eq!(counts(&made["stats"]), [5_499, 0, 0, 1]);
     assert_eq!(counts(&made["sections"][0]["stats"]), [499, 0, 0, 1]);
     assert_eq!(counts(&made["sections"][0]["subsections"][0]["stats"]), [499, 0, 0, 1]);
@@ -49,7 +52,7 @@ fn only_a_name_a_currency_and_something_to_sell_are_required() {
     assert_eq!((&made["starts_at"], &made["timezone"]), (&Value::Null, &json!("UTC")));
     assert_eq!(made["sales"], json!({ "opens_at": null, "closes_at": null }));
     let defaults = json!({
-        "hold_ttl_seconds": 900, "max_hold_seconds": 3600, "max_units_per_booking": 10,
+        "hold_ttl_seconds": 900, "min_hold_seconds": 1, "max_hold_seconds": 3600, "max_units_per_booking": 10,
         "max_units_per_customer": null, "max_active_bookings_per_customer": null, "orphans": "allow",
         "prefer": "front", "late_payment": "fail", "tickets": "any", "require_idempotency_key": false,
     });
