@@ -24,7 +24,7 @@ export function redeemPart(desk) {
     id: "code", class: "code", type: "text", autocomplete: "off", autocapitalize: "characters", spellcheck: "false",
     inputmode: "text", enterkeyhint: "go", "data-code": "", "aria-describedby": "code-help",
   });
-  const result = h("div", { class: "result", "data-result": "" }, h("p", { class: "faint" }, t("desk.door.ready")));
+  const result = h("div", { class: "result", "data-result": "", tabindex: "-1" }, h("p", { class: "faint" }, t("desk.door.ready")));
   const past = h("ol", { class: "past", reversed: true });
   const earlier = h(
     "section",
@@ -79,6 +79,8 @@ export function redeemPart(desk) {
     // A later guest's answer is not painted over.
     if (mine !== asked) return;
     paint(result, outcome, desk, actions(text, outcome));
+    // The button that was pressed is gone.
+    if (document.activeElement === document.body) result.focus({ preventScroll: true });
     result.scrollIntoView({ block: "nearest" });
     announce(`${outcome.title}. ${outcome.detail}`);
   };
