@@ -68,7 +68,7 @@ pub(crate) fn note(app: &App, request_id: &str, problem: &Problem) {
         id: AttemptId::new(app.engine.now(), number),
         tenant: attempt.tenant.as_ref().into(),
         request_id: request_id.into(),
-        answer_id: problem.answer_id.clone(),
+        answer_id: problem.answer_id.as_deref().map(str::to_owned),
         inventory: format!("{}:{}", attempt.kind.word(), cut(&attempt.inventory)),
         customer: cut(&attempt.customer).into(),
         code: problem.code.into(),

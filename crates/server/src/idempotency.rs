@@ -95,10 +95,10 @@ impl IdempotencyKey {
     }
 
     /// What an answer under this key says as its request's id, whichever request it was.
-    pub(crate) fn answer_id(&self, app: &App, caller: &Caller) -> Option<String> {
+    pub(crate) fn answer_id(&self, app: &App, caller: &Caller) -> Option<Box<str>> {
         let key = self.0.as_ref()?;
         let parts: [&[u8]; 2] = [caller.tenant.as_bytes(), key.as_bytes()];
-        Some(readable("idk-", &app.secret.derive("answer", &parts), 20))
+        Some(readable("idk-", &app.secret.derive("answer", &parts), 20).into())
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct Problem {
     /// Fields of this code alone.
     pub(crate) more: Map<String, Value>,
     /// Stands in for the request's id where the answer must be the same, byte for byte, to every retry.
-    pub(crate) answer_id: Option<String>,
+    pub(crate) answer_id: Option<Box<str>>,
     /// Whether it is the first answer again, from an idempotency key.
     pub(crate) replayed: bool,
     /// What the log is told and the caller is not.

@@ -173,7 +173,7 @@ mod tests {
             assert_eq!(check(name, value), None, "{name}");
         }
         for (name, nearest) in
-            [("BOXOFFICE_LISTN", "BOXOFFICE_LISTEN"), ("BOXOFFICE_ROLE", "BOXOFFICE_KEYS_ROLE")]
+            [("BOXOFFICE_LISTN", "BOXOFFICE_LISTEN"), ("BOXOFFICE_KEY_ROLE", "BOXOFFICE_KEYS_ROLE")]
         {
             let error = check(name, "x").expect(name);
             assert!(error.contains(name) && error.ends_with(nearest), "{error}");

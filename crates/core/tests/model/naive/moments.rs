@@ -24,7 +24,7 @@ impl Model {
         match &self.stock {
             Stock::Nothing => {}
             Stock::Event(hall) => {
-                moments.extend(hall.info.doors_open_at.into_iter().chain(hall.info.ends_at))
+                moments.extend(hall.info.doors_open_at.into_iter().chain(hall.info.ends_at));
             }
             Stock::Schedule(calendar) => {
                 moments.extend(calendar.slots.values().map(|slot| slot.ends_at));
