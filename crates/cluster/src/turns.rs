@@ -85,7 +85,7 @@ impl Held {
             Ok(turn) => keep(turn, over).await,
             Err(error) => {
                 metrics::counter!(LOCK_FAILURES).increment(1);
-                tracing::debug!(%inventory, %error, "goes without");
+                tracing::debug!(%inventory, %error, "node proceeds without the lock");
             }
         }
     }

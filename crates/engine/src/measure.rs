@@ -10,7 +10,7 @@ pub const BATCH_COMMANDS: &str = "boxoffice_batch_commands";
 /// How many batches of an inventory were decided on what was no longer so, and were decided again.
 pub const FENCED_BATCHES: &str = "boxoffice_fenced_batches_total";
 
-/// Holds that ended without being confirmed, whoever's command or sweep ended them.
+/// Holds that ended without being confirmed, by any command or by a sweep.
 pub const HOLDS_EXPIRED: &str = "boxoffice_holds_expired_total";
 /// How long one sweep took that ended due holds.
 pub const EXPIRY_SWEEP_SECONDS: &str = "boxoffice_expiry_sweep_seconds";

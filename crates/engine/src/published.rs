@@ -300,7 +300,7 @@ impl Published {
     }
 
     /// As of which sequence, how many bookings there are, and some of them from a place on, each as it is found by its id. For
-    /// somebody who only compares: it does not count as read.
+    /// the scrubber, which only compares: it does not count as read.
     pub(crate) fn bookings_from(
         &self,
         place: usize,

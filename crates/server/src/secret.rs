@@ -38,7 +38,7 @@ impl Secret {
         blake3::hash(self.hold_token(booking).as_bytes()) == blake3::hash(token.as_bytes())
     }
 
-    /// Stands for a customer in logs: the same for the same customer, and nobody without the secret can tell which.
+    /// Stands for a customer in logs: the same for the same customer, and not to be told without the secret.
     pub(crate) fn pseudonym(&self, tenant: &str, customer: &str) -> String {
         readable(
             "",

@@ -97,7 +97,7 @@ fn refused_attempts_survive_a_kill_and_a_stop() {
     // What was shown is durable.
     assert_eq!(items(&server, "").len(), 1);
     drop(hall);
-    let store = Arc::into_inner(server).expect("nobody else has it").kill();
+    let store = Arc::into_inner(server).expect("this is the only handle").kill();
     let server = store.serve(&[]);
     assert_eq!(items(&server, "").len(), 1);
     let body = json!({ "customer": "ben", "event": "none", "best_available": { "quantity": 1 } });

@@ -111,7 +111,7 @@ fn a_planted_inconsistency_is_found_by_the_scrubber_and_counted() {
     let hall = Venue::create(&server, "event", &crate::venue::event_body("gala", &section(1, 2)));
     hall.booked(&best(1));
     drop(hall);
-    let server = std::sync::Arc::into_inner(server).expect("nobody else has it");
+    let server = std::sync::Arc::into_inner(server).expect("this is the only handle");
     server.terminate();
     let (_, store) = server.ended();
     forget_last_change(&*store.open());
@@ -183,7 +183,7 @@ fn a_server_that_is_asked_to_stop_answers_what_it_took_closes_streams_and_exits_
     let answer = read_reply(&mut BufReader::new(taken), false).expect("an answer");
     assert_eq!(answer.told(), "on_hold A-1 1-2 for 1000");
     drop(hall);
-    let server = std::sync::Arc::into_inner(server).expect("nobody else has it");
+    let server = std::sync::Arc::into_inner(server).expect("this is the only handle");
     let (status, store) = server.ended();
     assert_eq!(status.code(), Some(0));
     assert!(asked.elapsed().as_secs() < 10, "nothing was waited for in vain: {:?}", asked.elapsed());

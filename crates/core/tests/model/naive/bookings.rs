@@ -43,7 +43,7 @@ pub(super) fn unit_times(booking: &Booking) -> Vec<Option<Timestamp>> {
     }
 }
 
-/// A unit of a booking, as somebody at the door would call it.
+/// A unit of a booking, as door staff name it.
 #[derive(Debug, Clone, PartialEq)]
 enum Unit {
     Seat(Seat),
@@ -525,7 +525,7 @@ impl Model {
         restated
     }
 
-    /// The units that somebody at the door names; those who undo want redeemed ones, from the last on.
+    /// The units that door staff name; an undo takes redeemed ones, from the last on.
     fn chosen_units(&self, booking: &Booking, choice: &UnitChoice, undo: bool) -> Decided<Vec<usize>> {
         let (units, times) = (units_of(&booking.units), unit_times(booking));
         let mut chosen = Vec::new();
