@@ -16,6 +16,8 @@ CREATE TABLE inventory (
     -- Whether the tables below have everything of it: not while an inventory is restored whose first records are gone.
     complete boolean NOT NULL,
     currency text,
+    -- open, closed, cancelled or deleted.
+    status text,
     capacity bigint NOT NULL DEFAULT 0,
     held bigint NOT NULL DEFAULT 0 CHECK (held >= 0),
     sold bigint NOT NULL DEFAULT 0 CHECK (sold >= 0),
@@ -90,6 +92,8 @@ CREATE TABLE booking (
     redeemed_at timestamptz,
     redeemed_quantity bigint NOT NULL DEFAULT 0,
     payment_reference text,
+    -- The caller's own number or name for it.
+    reference text,
     version bigint NOT NULL
 );
 CREATE INDEX booking_customer ON booking (inventory, customer);

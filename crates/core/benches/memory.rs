@@ -84,6 +84,7 @@ fn book(number: u32) -> Command {
         id: booking_id(number),
         customer: format!("user-{number:06}").into(),
         contact: None,
+        reference: None,
         want: Want::Event { seats: SeatWish::Best(best), areas: Vec::new() },
         hold_ttl_seconds: None,
         hold_at_most_default: false,

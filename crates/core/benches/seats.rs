@@ -268,6 +268,7 @@ impl Hall {
             id: BookingId::from_bytes(id),
             customer: format!("user-{}", self.bookings).into(),
             contact: None,
+            reference: None,
             want: Want::Event { seats, areas: Vec::new() },
             hold_ttl_seconds: None,
             hold_at_most_default: false,

@@ -154,6 +154,8 @@ fn decide(inventory: &mut Inventory, now: Timestamp, command: &Command) -> Resul
         Action::Expire => Ok(Decision::nothing(Reply::Done)),
         Action::ForgetContact(forget) => Ok(forget.decide(inventory)),
         Action::Unredeem(unredeem) => unredeem.decide(inventory),
+        Action::CancelEvent(cancel) => cancel.decide(inventory),
+        Action::DeleteEvent => commands::delete_event::decide(inventory),
         Action::ForgetKeys => Ok(commands::forget_keys::decide(inventory, now)),
     }
 }
@@ -186,7 +188,9 @@ fn check_key(inventory: &Inventory, command: &Command) -> Result<(), Refusal> {
         | Action::ImportTickets(_)
         | Action::Expire
         | Action::ForgetContact(_)
-        | Action::ForgetKeys => false,
+        | Action::ForgetKeys
+        | Action::CancelEvent(_)
+        | Action::DeleteEvent => false,
     };
     match &command.idempotency {
         None => {

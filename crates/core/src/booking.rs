@@ -29,7 +29,7 @@ pub struct Booking {
     pub created_by: Actor,
     /// When it was made.
     pub created_at: Timestamp,
-    /// What only some bookings have; see [`Details::of`].
+    /// What only some bookings have.
     pub details: Option<Arc<Details>>,
     /// Counts the changes of this booking, from one.
     pub version: u32,
@@ -42,6 +42,11 @@ pub struct Details {
     pub payment_reference: Option<Arc<str>>,
     /// The caller's own data, carried as it came.
     pub metadata: Option<Arc<[u8]>>,
+    /// How to reach the customer about this booking: sealed by the caller, so that erasing the caller's key erases every copy,
+    /// in journals and backups as well. The rules never read it.
+    pub contact: Option<Arc<[u8]>>,
+    /// The caller's own number or name for the booking.
+    pub reference: Option<Arc<str>>,
     /// When each unit was redeemed, if that was not all of them at one time. In the order of seats, areas, tickets, places; see
     /// [`Booking::units_redeemed_at`].
     pub redemption: Option<Box<[Option<Timestamp>]>>,
@@ -134,15 +139,14 @@ pub struct AreaClaim {
 }
 
 impl Details {
-    /// The details of a booking; `None` if there are none.
-    pub fn of(payment_reference: Option<Arc<str>>, metadata: Option<Arc<[u8]>>) -> Option<Arc<Details>> {
-        Details { payment_reference, metadata, redemption: None }.if_any()
-    }
-
     /// These details, unless there are none.
     pub fn if_any(self) -> Option<Arc<Details>> {
-        let Details { payment_reference, metadata, redemption } = &self;
-        let any = payment_reference.is_some() || metadata.is_some() || redemption.is_some();
+        let Details { payment_reference, metadata, contact, reference, redemption } = &self;
+        let any = payment_reference.is_some()
+            || metadata.is_some()
+            || contact.is_some()
+            || reference.is_some()
+            || redemption.is_some();
         any.then(|| Arc::new(self))
     }
 }
@@ -163,12 +167,33 @@ impl Booking {
         self.details.as_ref()?.metadata.as_ref()
     }
 
+    /// How to reach the customer about this booking, sealed.
+    pub fn contact(&self) -> Option<&Arc<[u8]>> {
+        self.details.as_ref()?.contact.as_ref()
+    }
+
+    /// The caller's own number or name for the booking.
+    pub fn reference(&self) -> Option<&Arc<str>> {
+        self.details.as_ref()?.reference.as_ref()
+    }
+
+    /// The details of this booking once it was paid and before any unit was redeemed.
+    pub fn details_with_payment(&self, payment_reference: Option<Arc<str>>) -> Option<Arc<Details>> {
+        let details = self.details.as_deref().cloned().unwrap_or_default();
+        Details { payment_reference, redemption: None, ..details }.if_any()
+    }
+
     /// On hold or confirmed.
     pub fn is_active(&self) -> bool {
         match self.status {
             Status::OnHold { .. } | Status::Confirmed { .. } => true,
             Status::Redeemed { .. } | Status::Cancelled { .. } | Status::Expired { .. } => false,
         }
+    }
+
+    /// Whether its units are held or sold for it.
+    pub fn claims_units(&self) -> bool {
+        self.claim().is_some()
     }
 
     /// Whether its units count as held or sold; `None` if they are free.

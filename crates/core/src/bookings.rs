@@ -50,9 +50,9 @@ impl Bookings {
     }
 
     /// Sets what the bookings of a snapshot do not tell of the customer who made this one.
-    pub(crate) fn restore_account(&mut self, latest: BookingId, contact: Option<Box<[u8]>>) {
+    pub(crate) fn restore_account(&mut self, latest: BookingId) {
         let place = self.place(latest).expect("a booking that exists");
-        self.accounts.restore(self.entries[place as usize].account, place, contact);
+        self.accounts.set_latest(self.entries[place as usize].account, place);
     }
 
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &Arc<Booking>> {
@@ -144,11 +144,6 @@ impl Bookings {
         self.follow(place, Some(&old));
     }
 
-    pub(crate) fn set_contact(&mut self, customer: &str, contact: Option<Box<[u8]>>) {
-        let account = self.account(customer).expect("contacts belong to customers who booked");
-        self.accounts.set_contact(account, contact);
-    }
-
     /// Brings the code, the deadline and the customer's counts up to a booking that came to its place.
     fn follow(&mut self, place: u32, old: Option<&Booking>) {
         let Entry { booking, account, .. } = &self.entries[place as usize];
@@ -218,11 +213,7 @@ mod tests {
         assert_eq!(bookings, bookings.clone());
         assert_ne!(bookings, of(&holds), "one more");
         let mut other = bookings.clone();
-        other.set_contact("ann", Some([1].into()));
-        assert_ne!(bookings, other, "how to reach a customer");
-        other.set_contact("ann", None);
-        assert_eq!(bookings, other);
-        other.restore_account(id("b1"), None);
+        other.restore_account(id("b1"));
         assert_ne!(bookings, other, "which booking came back to life");
     }
 
@@ -254,7 +245,7 @@ mod tests {
         let mut bookings = of(&holds[..3]);
         let latest = |bookings: &Bookings| Customers { bookings }.get("ann").unwrap().latest;
         assert_eq!(latest(&bookings), id("b3"));
-        bookings.restore_account(id("b1"), None);
+        bookings.restore_account(id("b1"));
         assert_eq!(latest(&bookings), id("b1"));
         bookings.add(Arc::clone(&holds[3]));
         assert_eq!(latest(&bookings), id("b4"));

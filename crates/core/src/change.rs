@@ -56,7 +56,7 @@ pub enum Change {
     SlotsAdded(Vec<(SlotId, Slot)>),
     /// Slots that nobody had booked.
     SlotsRemoved(Vec<SlotId>),
-    /// A slot was closed, opened, or given more or fewer places.
+    /// A slot was closed, opened, or given another capacity or price.
     SlotPatched {
         /// Which.
         slot: SlotId,
@@ -64,6 +64,8 @@ pub enum Change {
         closed: bool,
         /// Its places.
         capacity: u32,
+        /// Of one place, for bookings from now on.
+        price: Money,
     },
     /// The slots of all days up to this date are made.
     RolledThrough(Date),
@@ -75,13 +77,6 @@ pub enum Change {
     TicketsImported(Vec<(Arc<str>, Ticket)>),
     /// A new booking, on hold or confirmed.
     Booked(Arc<Booking>),
-    /// How to reach a customer.
-    ContactKept {
-        /// Whom.
-        customer: Arc<str>,
-        /// Sealed; see [`crate::customers::Account::contact`].
-        contact: Box<[u8]>,
-    },
     /// A hold was paid.
     Confirmed {
         /// Which.
@@ -137,7 +132,8 @@ pub enum Change {
         /// Which.
         booking: BookingId,
     },
-    /// A customer's contact details are gone.
+    /// A customer's contact details were erased with the key that sealed them. Changes nothing here: a record for readers of the
+    /// journal.
     ContactForgotten {
         /// Whose.
         customer: Arc<str>,
@@ -184,6 +180,13 @@ pub enum Change {
         /// Why, in the caller's words.
         reason: Arc<str>,
     },
+    /// The event does not take place and sells nothing any more. The cancellations of its bookings follow in the same batch.
+    EventCancelled {
+        /// Why, in the caller's words.
+        reason: Arc<str>,
+    },
+    /// The event is gone for callers. Nothing was ever booked, and its id stays taken.
+    EventDeleted,
 }
 
 impl Change {
@@ -216,11 +219,12 @@ impl Change {
             | Change::BoxAdded(_)
             | Change::BoxPatched(_)
             | Change::TicketsImported(_)
-            | Change::ContactKept { .. }
             | Change::ContactForgotten { .. }
             | Change::Remembered { .. }
             | Change::KeysForgotten { .. }
-            | Change::EventInfoPatched(_) => None,
+            | Change::EventInfoPatched(_)
+            | Change::EventCancelled { .. }
+            | Change::EventDeleted => None,
         }
     }
 }
@@ -230,6 +234,8 @@ impl Change {
 pub struct BoxProperties {
     /// Index into [`crate::shop::Shop::boxes`].
     pub number: u32,
+    /// For people.
+    pub name: String,
     /// How many there are in all.
     pub quantity: u32,
     /// Before the first step of the curve.

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::commands::{
-    AddBox, AddSlot, BlockSeats, Book, Cancel, Confirm, CreateEvent, CreateSchedule, CreateShop, DeleteSlot,
-    Extend, ForgetContact, ImportTickets, Move, PatchBox, PatchEvent, PatchSchedule, PatchShop, PatchSlot,
-    Redeem, UnblockSeats, Unredeem,
+    AddBox, AddSlot, BlockSeats, Book, Cancel, CancelEvent, Confirm, CreateEvent, CreateSchedule, CreateShop,
+    DeleteSlot, Extend, ForgetContact, ImportTickets, Move, PatchBox, PatchEvent, PatchSchedule, PatchShop,
+    PatchSlot, Redeem, UnblockSeats, Unredeem,
 };
 use crate::ids::Actor;
 use crate::memory::KeyDigest;
@@ -66,7 +66,7 @@ pub enum Action {
     UnblockSeats(UnblockSeats),
     /// Adds one slot by hand.
     AddSlot(AddSlot),
-    /// Closes or opens a slot, or changes its capacity.
+    /// Closes or opens a slot, or changes its capacity or price.
     PatchSlot(PatchSlot),
     /// Removes a slot that nobody booked.
     DeleteSlot(DeleteSlot),
@@ -98,4 +98,8 @@ pub enum Action {
     ForgetKeys,
     /// Undoes a redemption.
     Unredeem(Unredeem),
+    /// Cancels an event and its bookings.
+    CancelEvent(CancelEvent),
+    /// Deletes an event without bookings.
+    DeleteEvent,
 }

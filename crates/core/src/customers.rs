@@ -1,4 +1,4 @@
-//! What each customer has, for the limits per customer, and how to reach them.
+//! What each customer has, for the limits per customer.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub struct Customers<'a> {
 
 /// One customer's live counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Account<'a> {
+pub struct Account {
     /// Bookings on hold or confirmed.
     pub active_bookings: u32,
     /// Units held or sold, redeemed ones included.
@@ -26,19 +26,16 @@ pub struct Account<'a> {
     pub latest: BookingId,
     /// The booking that was made last.
     pub newest: BookingId,
-    /// How to reach the customer: sealed by the caller, so that losing the key erases every copy, also in the
-    /// journal. The rules never read it.
-    pub contact: Option<&'a [u8]>,
 }
 
 impl<'a> Customers<'a> {
     /// The counts of a customer who ever booked.
-    pub fn get(self, customer: &str) -> Option<Account<'a>> {
+    pub fn get(self, customer: &str) -> Option<Account> {
         self.bookings.account(customer).map(|account| self.shown(account))
     }
 
     /// All customers who ever booked, in the order of their first bookings.
-    pub fn iter(self) -> impl ExactSizeIterator<Item = (&'a Arc<str>, Account<'a>)> {
+    pub fn iter(self) -> impl ExactSizeIterator<Item = (&'a Arc<str>, Account)> {
         let accounts = self.bookings.accounts().list.iter().enumerate();
         accounts.map(move |(account, counts)| {
             let account = u32::try_from(account).expect("bookings are bounded");
@@ -46,7 +43,7 @@ impl<'a> Customers<'a> {
         })
     }
 
-    fn shown(self, account: u32) -> Account<'a> {
+    fn shown(self, account: u32) -> Account {
         let accounts = self.bookings.accounts();
         let counts = accounts.at(account);
         Account {
@@ -54,7 +51,6 @@ impl<'a> Customers<'a> {
             units: counts.units,
             latest: self.bookings.at(accounts.latest(account)).id,
             newest: self.bookings.at(counts.newest).id,
-            contact: accounts.contacts.get(&account).map(|contact| &**contact),
         }
     }
 }
@@ -64,8 +60,6 @@ impl<'a> Customers<'a> {
 pub(crate) struct Accounts {
     list: Pieces<Counts>,
     names: Index,
-    /// By the place of the account. Few customers leave one.
-    contacts: HashMap<u32, Box<[u8]>>,
     /// By the place of the account, the place of the booking that came back to life after the newest was made.
     revived: HashMap<u32, u32>,
 }
@@ -80,7 +74,7 @@ pub(crate) struct Counts {
 
 impl PartialEq for Accounts {
     fn eq(&self, other: &Accounts) -> bool {
-        self.list == other.list && self.contacts == other.contacts && self.revived == other.revived
+        self.list == other.list && self.revived == other.revived
     }
 }
 
@@ -89,15 +83,8 @@ impl Accounts {
         Accounts {
             list: Pieces::default(),
             names: Index::with_capacity(customers),
-            contacts: HashMap::default(),
             revived: HashMap::default(),
         }
-    }
-
-    /// Sets what the bookings of a snapshot do not tell.
-    pub(crate) fn restore(&mut self, account: u32, latest: u32, contact: Option<Box<[u8]>>) {
-        self.set_latest(account, latest);
-        self.set_contact(account, contact);
     }
 
     pub(crate) fn at(&self, account: u32) -> &Counts {
@@ -159,19 +146,13 @@ impl Accounts {
         self.revived.get(&account).copied().unwrap_or(self.at(account).newest)
     }
 
-    fn set_latest(&mut self, account: u32, place: u32) {
+    /// Sets the place of the booking that was made, or came back to life, last.
+    pub(crate) fn set_latest(&mut self, account: u32, place: u32) {
         if place != self.at(account).newest {
             self.revived.insert(account, place);
         } else if !self.revived.is_empty() {
             self.revived.remove(&account);
         }
-    }
-
-    pub(crate) fn set_contact(&mut self, account: u32, contact: Option<Box<[u8]>>) {
-        match contact {
-            Some(contact) => self.contacts.insert(account, contact),
-            None => self.contacts.remove(&account),
-        };
     }
 }
 

@@ -4,7 +4,7 @@ mod restore;
 
 use std::sync::Arc;
 
-use crate::booking::{Booking, Details, Status, Units};
+use crate::booking::{Booking, Status, Units};
 use crate::bookings::Bookings;
 use crate::change::{BoxProperties, Change};
 use crate::command::{Action, Command};
@@ -18,7 +18,7 @@ use crate::memory::{Memory, Remembered};
 use crate::outcome::{Grant, Moved, Outcome, Reply, ScheduleSummary, Summary};
 use crate::pool::{Claim, Pool};
 use crate::refusal::Refusal;
-use crate::rules::Terms;
+use crate::rules::{InventoryStatus, Terms};
 use crate::schedule::{Schedule, TicketUse};
 use crate::seats::SeatState;
 use crate::shop::Shop;
@@ -163,8 +163,8 @@ impl Inventory {
 
     pub(crate) fn event(&self) -> Result<&Event, Refusal> {
         match &self.stock {
-            Some(Stock::Event(event)) => Ok(event),
-            Some(Stock::Schedule(_) | Stock::Shop(_)) | None => Err(Refusal::EventNotFound),
+            Some(Stock::Event(event)) if event.terms.status != InventoryStatus::Deleted => Ok(event),
+            Some(Stock::Event(_) | Stock::Schedule(_) | Stock::Shop(_)) | None => Err(Refusal::EventNotFound),
         }
     }
 
@@ -297,10 +297,11 @@ impl Inventory {
                     self.schedule_mut().slots.remove(slot);
                 }
             }
-            Change::SlotPatched { slot, closed, capacity } => {
+            Change::SlotPatched { slot, closed, capacity, price } => {
                 let slot = self.schedule_mut().slots.get_mut(slot).expect("a slot that exists");
                 slot.closed = *closed;
                 slot.pool.capacity = *capacity;
+                slot.price = *price;
             }
             Change::RolledThrough(date) => self.schedule_mut().rolled_through = Some(*date),
             Change::BoxAdded(new) => self.shop_mut().add(new.as_ref().clone()),
@@ -313,9 +314,6 @@ impl Inventory {
                 self.install(booking);
                 self.bookings.add(Arc::clone(booking));
             }
-            Change::ContactKept { customer, contact } => {
-                self.bookings.set_contact(customer, Some(contact.clone()));
-            }
             Change::Confirmed { booking, payment_reference } => {
                 self.confirm(*booking, payment_reference.clone());
             }
@@ -325,7 +323,7 @@ impl Inventory {
                     status: Status::Confirmed { confirmed_at: self.clock },
                     units: units.as_ref().clone(),
                     redeem_code: *redeem_code,
-                    details: Details::of(payment_reference.clone(), expired.metadata().cloned()),
+                    details: expired.details_with_payment(payment_reference.clone()),
                     version: expired.version + 1,
                     ..Booking::clone(&expired)
                 };
@@ -367,7 +365,7 @@ impl Inventory {
                 self.retire(&held);
                 self.restate(&held, Status::Expired { expires_at });
             }
-            Change::ContactForgotten { customer } => self.bookings.set_contact(customer, None),
+            Change::ContactForgotten { customer: _ } => {}
             Change::Remembered { key, fingerprint, keep_until, reply } => {
                 let remembered = Remembered {
                     key: *key,
@@ -381,6 +379,10 @@ impl Inventory {
             }
             Change::KeysForgotten { through } => self.memory.forget(*through),
             Change::EventInfoPatched(info) => self.event_mut().info = EventInfo::clone(info),
+            Change::EventCancelled { reason: _ } => {
+                self.event_mut().terms.status = InventoryStatus::Cancelled;
+            }
+            Change::EventDeleted => self.event_mut().terms.status = InventoryStatus::Deleted,
         }
     }
 
@@ -404,6 +406,9 @@ impl Inventory {
             }
             Reply::Tickets { added, updated } => Grant::Tickets { added: *added, updated: *updated },
             Reply::Done => Grant::Done,
+            &Reply::EventCancelled { holds_ended, bookings_cancelled } => {
+                Grant::EventCancelled { holds_ended, bookings_cancelled }
+            }
             Reply::Refused(refusal) => return Outcome::Refused(refusal.clone()),
         })
     }
@@ -415,6 +420,7 @@ impl Inventory {
 
     fn patch_box(&mut self, properties: &BoxProperties) {
         let boxed = self.shop_mut().boxed_mut(properties.number);
+        boxed.name.clone_from(&properties.name);
         boxed.pool.capacity = properties.quantity;
         boxed.price = properties.price;
         boxed.pickup = properties.pickup;
@@ -454,7 +460,7 @@ impl Inventory {
         }
         let confirmed = Booking {
             status: Status::Confirmed { confirmed_at: clock },
-            details: Details::of(payment_reference, held.metadata().cloned()),
+            details: held.details_with_payment(payment_reference),
             version: held.version + 1,
             ..Booking::clone(&held)
         };

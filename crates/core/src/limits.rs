@@ -30,6 +30,8 @@ pub const CUSTOMER_CHARACTERS_MAX: usize = 200;
 pub const TICKET_CHARACTERS_MAX: usize = 100;
 /// A payment provider's reference, and the reason of a cancellation.
 pub const REFERENCE_CHARACTERS_MAX: usize = 500;
+/// The caller's own number or name for a booking.
+pub const BOOKING_REFERENCE_CHARACTERS_MAX: usize = 64;
 /// Metadata is carried, never read.
 pub const METADATA_BYTES_MAX: usize = 4 * 1024;
 /// A sealed contact: names, mail address and telephone number with room for the seal.

@@ -65,6 +65,13 @@ pub enum Grant {
     },
     /// Nothing to show.
     Done,
+    /// An event was cancelled, or what that would do was asked.
+    EventCancelled {
+        /// Bookings on hold.
+        holds_ended: u32,
+        /// Confirmed ones of which no unit was redeemed.
+        bookings_cancelled: u32,
+    },
 }
 
 /// A booking that claims other units.
@@ -171,4 +178,11 @@ pub enum Reply {
     Done,
     /// See [`Outcome::Refused`].
     Refused(Box<Refusal>),
+    /// See [`Grant::EventCancelled`].
+    EventCancelled {
+        /// Bookings on hold.
+        holds_ended: u32,
+        /// Confirmed ones of which no unit was redeemed.
+        bookings_cancelled: u32,
+    },
 }

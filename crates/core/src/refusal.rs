@@ -34,13 +34,13 @@ pub enum Refusal {
         /// What it must be.
         message: String,
     },
-    /// The event was never created.
+    /// The event was never created, or was deleted.
     EventNotFound,
     /// The schedule was never created.
     ScheduleNotFound,
     /// The shop was never created.
     ShopNotFound,
-    /// An inventory or a box of this id exists.
+    /// An inventory or a box of this id exists, or an event of this id was deleted.
     AlreadyExists,
     /// A named limit of the inventory is reached; nothing is wrong with the request.
     Overloaded,
@@ -124,7 +124,7 @@ pub enum Refusal {
     SlotNotFound,
     /// No such box.
     BoxNotFound,
-    /// The operator closed the inventory.
+    /// The operator closed the inventory, or cancelled the event.
     InventoryClosed,
     /// Too early.
     SalesNotOpen {
@@ -238,6 +238,8 @@ pub enum Refusal {
     },
     /// Places in it are held or sold.
     SlotHasBookings,
+    /// Bookings of the event were made, whatever became of them.
+    EventHasBookings,
 }
 
 /// What sort of answer a refusal is; decides its HTTP status class and whether a key remembers it.
@@ -337,7 +339,8 @@ impl RefusalCode {
             | RefusalCode::SlotAlreadyExists
             | RefusalCode::CannotCreatePastSlot
             | RefusalCode::CapacityBelowBookedCount
-            | RefusalCode::SlotHasBookings => RefusalKind::Conflict,
+            | RefusalCode::SlotHasBookings
+            | RefusalCode::EventHasBookings => RefusalKind::Conflict,
         }
     }
 

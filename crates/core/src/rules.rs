@@ -19,7 +19,7 @@ pub struct Terms {
     pub name: String,
     /// All prices of the inventory are in it.
     pub currency: Currency,
-    /// Open, or closed by the operator.
+    /// Whether it sells.
     pub status: InventoryStatus,
     /// When bookings can be made.
     pub sales: SalesWindow,
@@ -34,6 +34,22 @@ pub enum InventoryStatus {
     Open,
     /// No new bookings; those that exist live on.
     Closed,
+    /// The event does not take place. No new bookings, for good.
+    Cancelled,
+    /// The event is gone for callers.
+    Deleted,
+}
+
+impl InventoryStatus {
+    /// The status as people and other programs read it.
+    pub fn word(self) -> &'static str {
+        match self {
+            InventoryStatus::Open => "open",
+            InventoryStatus::Closed => "closed",
+            InventoryStatus::Cancelled => "cancelled",
+            InventoryStatus::Deleted => "deleted",
+        }
+    }
 }
 
 /// When bookings can be made; open at both ends if nothing is said.
@@ -169,8 +185,8 @@ impl SalesPatch {
 pub struct TermsPatch {
     /// See [`Terms::name`].
     pub name: Option<String>,
-    /// See [`Terms::status`].
-    pub status: Option<InventoryStatus>,
+    /// Whether it sells: [`InventoryStatus::Open`] or [`InventoryStatus::Closed`].
+    pub open: Option<bool>,
     /// See [`Terms::sales`].
     pub sales: SalesPatch,
     /// See [`Terms::rules`].
@@ -206,7 +222,11 @@ impl Terms {
             id: self.id.clone(),
             name: patch.name.clone().unwrap_or_else(|| self.name.clone()),
             currency: self.currency,
-            status: patch.status.unwrap_or(self.status),
+            status: match patch.open {
+                None => self.status,
+                Some(true) => InventoryStatus::Open,
+                Some(false) => InventoryStatus::Closed,
+            },
             sales: patch.sales.of(self.sales),
             rules: self.rules.patched(&patch.rules)?,
         };
@@ -237,7 +257,9 @@ impl Terms {
     pub(crate) fn check_open(&self) -> Result<(), Refusal> {
         match self.status {
             InventoryStatus::Open => Ok(()),
-            InventoryStatus::Closed => Err(Refusal::InventoryClosed),
+            InventoryStatus::Closed | InventoryStatus::Cancelled => Err(Refusal::InventoryClosed),
+            // Only events are deleted.
+            InventoryStatus::Deleted => Err(Refusal::EventNotFound),
         }
     }
 

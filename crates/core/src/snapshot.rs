@@ -7,12 +7,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::booking::{AreaClaim, Booking, Details, SeatClaim, Status, Units};
+use crate::booking::{AreaClaim, Booking, SeatClaim, Status, Units};
 use crate::codec::DecodeError;
 use crate::commands::add_box::{check_curve, check_pickup};
 use crate::commands::create_event::check_hall;
 use crate::commands::create_schedule::{check_pattern, check_window};
-use crate::customers::Account;
 use crate::event::{Event, EventPlan, Sellout};
 use crate::ids::{BookingId, check_slug, check_text};
 use crate::inventory::{Inventory, Stock};
@@ -40,7 +39,8 @@ pub(crate) struct Snapshot {
     bookings: Vec<Arc<Booking>>,
     /// How many there are, to make room for them before the bookings tell.
     customers: usize,
-    accounts: Vec<AccountForm>,
+    /// Of each customer whose account does not follow from the bookings alone, the booking that was made or came back to life last.
+    accounts: Vec<BookingId>,
     /// In the order in which they are forgotten.
     keys: Vec<KeyForm>,
 }
@@ -65,13 +65,6 @@ enum StockForm {
         /// Nothing of them is booked.
         boxes: Vec<PickupBox>,
     },
-}
-
-/// A customer whose account does not follow from the bookings alone: the one who made booking `latest`.
-#[derive(Serialize, Deserialize)]
-struct AccountForm {
-    latest: BookingId,
-    contact: Option<Box<[u8]>>,
 }
 
 /// One use of a key.
@@ -112,7 +105,7 @@ impl Snapshot {
         debug_assert_eq!(inventory.open_sequence(), inventory.sequence(), "a batch is open");
         let accounts = inventory.customers().iter().filter(|(_, account)| {
             // The others follow from the bookings.
-            account.contact.is_some() || account.latest != account.newest
+            account.latest != account.newest
         });
         Snapshot {
             sequence: inventory.sequence(),
@@ -120,7 +113,7 @@ impl Snapshot {
             stock: inventory.stock().map(StockForm::of),
             bookings: inventory.bookings().cloned().collect(),
             customers: inventory.customers().iter().len(),
-            accounts: accounts.map(|(_, account)| AccountForm::of(account)).collect(),
+            accounts: accounts.map(|(_, account)| account.latest).collect(),
             keys: inventory.memory().queue().map(|entry| KeyForm::of(inventory, entry)).collect(),
         }
     }
@@ -146,9 +139,9 @@ impl Snapshot {
             check_booking(&inventory, &booking)?;
             inventory.restore_booking(booking);
         }
-        for AccountForm { latest, contact } in self.accounts {
+        for latest in self.accounts {
             ensure(inventory.booking(latest).is_some(), "an account without its booking")?;
-            inventory.restore_account(latest, contact);
+            inventory.restore_account(latest);
         }
         let mut memory = Memory::with_capacity(self.keys.len());
         for key in self.keys {
@@ -156,12 +149,6 @@ impl Snapshot {
         }
         inventory.restore_memory(memory);
         Ok(inventory)
-    }
-}
-
-impl AccountForm {
-    fn of(account: Account<'_>) -> AccountForm {
-        AccountForm { latest: account.latest, contact: account.contact.map(Box::from) }
     }
 }
 
@@ -333,7 +320,7 @@ impl EarlierForm {
     fn restore(&self, current: &Booking) -> Booking {
         Booking {
             status: self.status,
-            details: Details::of(self.payment_reference.clone(), current.metadata().cloned()),
+            details: current.details_with_payment(self.payment_reference.clone()),
             version: self.version,
             ..current.clone()
         }

@@ -477,69 +477,6 @@ impl Engine {
         drop(tokio::time::timeout(CATCH_UP_MAX, caught_up).await);
     }
 
-    /// A booking and the stock of its inventory, both as of the same commit.
-    pub async fn booking_and_stock(
-        &self,
-        id: BookingId,
-    ) -> Result<Option<(Arc<Booking>, Arc<StockView>)>, SubmitError> {
-        let Some((number, _)) = self.booking(id).await? else { return Ok(None) };
-        let both = |state: &State| Some((state.bookings.get(id)?.clone(), Arc::clone(&state.stock)));
-        self.look(number, both).await
-    }
-
-    /// A customer's bookings in an inventory, newest first: those that were made when it was asked, as they are by the last
-    /// commit.
-    ///
-    /// The writer keeps the list of each customer's bookings and tells their ids; what they are is read here, so that
-    /// nothing is shown that is not committed.
-    pub async fn bookings_of(
-        &self,
-        inventory: InventoryNumber,
-        customer: &str,
-    ) -> Result<Vec<Arc<Booking>>, SubmitError> {
-        let published = self.published(inventory).await?;
-        let (sender, receiver) = oneshot::channel();
-        let ids = match self.inbox(inventory)?.offer(Offer::BookingsOf(inventory, customer.into(), sender)) {
-            Ok(()) => receiver.await.ok(),
-            Err(Rejected::Full(_)) => return Err(SubmitError::overloaded()),
-            Err(Rejected::Closed(_)) => None,
-        };
-        Ok(published.read(self.now(), |state| match ids {
-            Some(ids) => ids.into_iter().filter_map(|id| state.bookings.get(id).cloned()).collect(),
-            // The writer has stopped, or is reading the inventory again; what is committed can be read, if slowly.
-            None => state.bookings.iter().rev().filter(|it| *it.customer == *customer).cloned().collect(),
-        }))
-    }
-
-    /// All bookings of an inventory, in the order they were made, and as of which sequence.
-    pub async fn bookings(
-        &self,
-        inventory: InventoryNumber,
-    ) -> Result<(u64, Vec<Arc<Booking>>), SubmitError> {
-        self.look(inventory, |state| (state.stock.sequence, state.bookings.iter().cloned().collect())).await
-    }
-
-    /// Of the bookings for which `before` holds (the first so many, in the order they were made), the last `count`, newest
-    /// first, each with its place in that order.
-    pub async fn bookings_before(
-        &self,
-        inventory: InventoryNumber,
-        count: usize,
-        before: impl Fn(usize, &Booking) -> bool,
-    ) -> Result<Vec<(usize, Arc<Booking>)>, SubmitError> {
-        self.look(inventory, |state| state.bookings.before(count, before)).await
-    }
-
-    /// Of these bookings, those that an inventory has, as of its last commit.
-    pub async fn bookings_by_id(
-        &self,
-        inventory: InventoryNumber,
-        ids: &[BookingId],
-    ) -> Result<Vec<Arc<Booking>>, SubmitError> {
-        self.look(inventory, |state| ids.iter().filter_map(|&id| state.bookings.get(id).cloned()).collect())
-            .await
-    }
-
     /// Tells from now on which inventories show something new, whoever committed it.
     pub fn moved(&self) -> Moved {
         self.running.registry.moved()
@@ -602,6 +539,15 @@ impl Engine {
     pub fn documents(&self, prefix: &str) -> Result<Vec<Document>, StoreError> {
         self.must_be_available()?;
         self.running.shared.store.documents(prefix)
+    }
+
+    /// The small records that have these names, in no order. Blocks for as long as reading takes.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn documents_named(&self, names: &[String]) -> Result<Vec<Document>, StoreError> {
+        self.must_be_available()?;
+        self.running.shared.store.documents_named(names)
     }
 
     /// Makes small records durable, all or none; those without contents are removed. Blocks for as long as a commit takes.
@@ -789,5 +735,6 @@ pub(crate) fn shard_of(route: u64, shards: usize) -> usize {
 }
 
 mod attempts;
+mod bookings;
 #[cfg(test)]
 mod tests;

@@ -32,6 +32,7 @@ pub mod published;
 pub mod record;
 pub mod routing;
 pub mod scrub;
+mod seat_holders;
 mod shard;
 pub mod snapshot;
 pub mod stepped;

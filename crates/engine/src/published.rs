@@ -15,14 +15,18 @@ use boxoffice_core::index::Index;
 use boxoffice_core::inventory::Inventory;
 use boxoffice_core::map::HashMap;
 use boxoffice_core::pieces::Pieces;
+use boxoffice_core::seats::Seat;
 use boxoffice_core::time::Timestamp;
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 
 use crate::ids::InventoryNumber;
-use crate::limits::{LOOK_AHEAD_COMMANDS, RECENT_BATCHES_MAX, RECENT_CHANGES_MAX};
+use crate::limits::{
+    LOOK_AHEAD_COMMANDS, RECENT_BATCHES_MAX, RECENT_CHANGES_MAX, SEAT_HOLDERS_ENTERED_AT_ONCE,
+};
 use crate::moved::{Followers, Move, Moved};
-use crate::view::StockView;
+use crate::seat_holders::{SeatHolders, claims};
+use crate::view::{KindView, StockView};
 
 /// All inventories of a store, by name and by number.
 #[derive(Debug, Default)]
@@ -138,7 +142,7 @@ impl Entry {
                 let bookings = publication.bookings.into_iter().collect();
                 let mut recent = Recent::default();
                 recent.push(publication.batch);
-                self.show_after(State { stock: publication.stock, bookings }, recent);
+                self.show_after(State::new(publication.stock, bookings), recent);
             }
         }
         let ours = committed == Committed::Here;
@@ -171,14 +175,59 @@ pub(crate) struct Published {
 pub(crate) struct State {
     pub(crate) stock: Arc<StockView>,
     pub(crate) bookings: BookingsView,
+    /// Of an event of which a reader asked who has a seat.
+    seat_holders: Option<SeatHolders>,
 }
 
 impl State {
     pub(crate) fn of(inventory: &Inventory) -> Option<State> {
         let stock = Arc::new(StockView::new(inventory)?);
-        Some(State { stock, bookings: BookingsView::of(inventory) })
+        Some(State::new(stock, BookingsView::of(inventory)))
+    }
+
+    fn new(stock: Arc<StockView>, bookings: BookingsView) -> State {
+        State { stock, bookings, seat_holders: None }
+    }
+
+    /// The booking that has a seat; `Err` while not all bookings are in the index.
+    fn seat_holder(&self, seat: Seat) -> Result<Option<Arc<Booking>>, NotIndexed> {
+        let holders = self.seat_holders.as_ref().ok_or(NotIndexed)?;
+        if holders.entered < self.bookings.bookings.len() {
+            return Err(NotIndexed);
+        }
+        let booking = holders.place(seat).map(|place| &self.bookings.bookings[place as usize]);
+        Ok(booking.filter(|booking| claims(booking, seat)).cloned())
+    }
+
+    /// Enters some more bookings into the index of seats.
+    fn index_seats(&mut self) {
+        let KindView::Event(event) = &self.stock.kind else { return };
+        let holders = self.seat_holders.get_or_insert_with(|| SeatHolders::new(event));
+        let bookings = &self.bookings.bookings;
+        let end = bookings.len().min(holders.entered + SEAT_HOLDERS_ENTERED_AT_ONCE);
+        for place in holders.entered..end {
+            holders.enter(u32::try_from(place).expect("bookings are bounded"), &bookings[place]);
+        }
+        holders.entered = end;
+    }
+
+    fn advance(&mut self, stock: Arc<StockView>, bookings: &[Arc<Booking>]) {
+        let all_entered =
+            self.seat_holders.as_ref().is_some_and(|holders| holders.entered == self.bookings.bookings.len());
+        self.stock = stock;
+        self.bookings.put_all(bookings);
+        let Some(holders) = &mut self.seat_holders else { return };
+        for booking in bookings {
+            holders.enter(self.bookings.place(booking.id).expect("it was just put there"), booking);
+        }
+        if all_entered {
+            holders.entered = self.bookings.bookings.len();
+        }
     }
 }
+
+/// The index of seats lacks some bookings.
+struct NotIndexed;
 
 /// What a commit changed.
 #[derive(Debug)]
@@ -294,6 +343,23 @@ impl Published {
         look(&self.state.read())
     }
 
+    /// The stock and the booking that has a seat of it, both as of the same commit. The first reader makes the index, one piece after the
+    /// other, so that neither publishing nor this thread's other tasks wait for all of it.
+    pub(crate) async fn seat_holder(
+        &self,
+        now: Timestamp,
+        seat: Seat,
+    ) -> (Arc<StockView>, Option<Arc<Booking>>) {
+        loop {
+            let found = self.read(now, |state| Ok((Arc::clone(&state.stock), state.seat_holder(seat)?)));
+            match found {
+                Ok(found) => return found,
+                Err(NotIndexed) => self.state.write().index_seats(),
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
     /// The stock, for somebody who only measures.
     pub(crate) fn stock(&self) -> Arc<StockView> {
         Arc::clone(&self.state.read().stock)
@@ -352,9 +418,7 @@ impl Published {
     fn advance(&self, publication: Publication) {
         let sequence = publication.batch.sequence;
         {
-            let mut state = self.state.write();
-            state.stock = publication.stock;
-            state.bookings.put_all(&publication.bookings);
+            self.state.write().advance(publication.stock, &publication.bookings);
         }
         self.recent.lock().push(publication.batch);
         self.sequence.send_replace(sequence);

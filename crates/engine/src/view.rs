@@ -8,7 +8,7 @@ use boxoffice_core::change::Change;
 use boxoffice_core::event::{Area, Event, Section, Sellout};
 use boxoffice_core::event_info::EventInfo;
 use boxoffice_core::inventory::{Inventory, Stock};
-use boxoffice_core::rules::Terms;
+use boxoffice_core::rules::{InventoryStatus, Terms};
 use boxoffice_core::schedule::{Pattern, Schedule, Slot};
 use boxoffice_core::seats::{Counts, SeatState};
 use boxoffice_core::shop::{PickupBox, Shop};
@@ -95,6 +95,11 @@ pub struct ShopView {
 }
 
 impl StockView {
+    /// Whether it was deleted: it is kept for the journal's readers, and not shown to callers.
+    pub fn is_deleted(&self) -> bool {
+        self.terms.status == InventoryStatus::Deleted
+    }
+
     /// The first thing that is not as in another view of the same sequence.
     pub(crate) fn first_difference(&self, expected: &StockView) -> Option<String> {
         if self == expected {
@@ -414,7 +419,6 @@ impl Touched {
     fn note(&mut self, change: &Change, inventory: &Inventory) {
         match change {
             Change::Act { .. }
-            | Change::ContactKept { .. }
             | Change::ContactForgotten { .. }
             | Change::Remembered { .. }
             | Change::KeysForgotten { .. }
@@ -426,7 +430,7 @@ impl Touched {
             | Change::EventCreated(_)
             | Change::ScheduleCreated(_)
             | Change::ShopCreated(_) => {}
-            Change::TermsPatched(_) => self.terms = true,
+            Change::TermsPatched(_) | Change::EventCancelled { .. } | Change::EventDeleted => self.terms = true,
             Change::EventInfoPatched(_) => self.info = true,
             Change::PricesPatched { .. } => self.prices = true,
             Change::SeatsBlocked(seats) | Change::SeatsUnblocked(seats) => {

@@ -53,7 +53,9 @@ fn problem_of(refusal: &Refusal, stock: Option<&StockView>, caller: &Caller) -> 
         Refusal::EventNotFound => plain("There is no such event."),
         Refusal::ScheduleNotFound => plain("There is no such schedule."),
         Refusal::ShopNotFound => plain("There is no such shop."),
-        Refusal::AlreadyExists => plain("This id is taken."),
+        Refusal::AlreadyExists => {
+            plain("This id is taken, also if its event was deleted. Choose another one.")
+        }
         Refusal::Overloaded => {
             let mut problem = plain("A limit of this inventory is reached.");
             problem.retry_after = Some(60);
@@ -97,7 +99,7 @@ fn problem_of(refusal: &Refusal, stock: Option<&StockView>, caller: &Caller) -> 
         Refusal::AreaNotFound { area } => problem(format!("There is no area {area:?}.")),
         Refusal::SlotNotFound => plain("There is no such slot."),
         Refusal::BoxNotFound => plain("There is no such box."),
-        Refusal::InventoryClosed => plain("It is closed."),
+        Refusal::InventoryClosed => plain("Sales are closed, or the event was cancelled."),
         Refusal::SalesNotOpen { opens_at } => {
             plain("Sales are not open yet.").with("opens_at", json!(Moment(*opens_at)))
         }
@@ -171,6 +173,9 @@ fn problem_of(refusal: &Refusal, stock: Option<&StockView>, caller: &Caller) -> 
             problem(format!("{booked} places are booked.")).with("booked_count", (*booked).into())
         }
         Refusal::SlotHasBookings => plain("Places in it are booked."),
+        Refusal::EventHasBookings => {
+            plain("The event has bookings, also if they ended. Cancel the event instead.")
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::measure;
 use crate::problem::Problem;
-use crate::routes::bookings::create::NewBooking;
+use crate::routes::bookings::new_booking::NewBooking;
 
 /// Attempts that wait to be written: under one kilobyte each.
 const QUEUED_MAX: usize = 10_000;

@@ -243,6 +243,11 @@ impl Caller {
         }
     }
 
+    /// Whether the caller may know how to reach customers.
+    pub(crate) fn reads_contacts(&self) -> bool {
+        matches!(self.role, Role::Admin | Role::Operator)
+    }
+
     /// Browsers may not take money.
     pub(crate) fn may_take_money(&self) -> bool {
         self.role != Role::Public

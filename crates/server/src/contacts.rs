@@ -1,11 +1,13 @@
-//! How to reach customers: encrypted with a key per customer, so that erasing the key erases every copy.
+//! How to reach customers: each booking has a contact of its own, encrypted with a key per customer, so that erasing the key
+//! erases every copy.
 //!
-//! The journal is never rewritten. What it has of a contact is sealed bytes; the key stands in a document of its own, and
-//! goes when the customer asks. Backups that were made before still have it.
+//! The journal is never rewritten. What it has of a contact is sealed bytes; the key is a document of its own, which is deleted
+//! when the customer asks. Backups that were made before still have it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use boxoffice_core::booking::Booking;
 use boxoffice_engine::{Engine, SubmitError};
 use chacha20poly1305::aead::{Aead, KeyInit};
 use chacha20poly1305::{ChaCha20Poly1305, Key, Nonce};
@@ -14,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 use utoipa::ToSchema;
 
+use crate::caller::Caller;
 use crate::problem::Problem;
 
 /// How to reach a customer.
@@ -26,6 +29,13 @@ pub(crate) struct Contact {
     #[serde(default)]
     #[schema(example = "+12025551234")]
     pub(crate) phone: Option<String>,
+}
+
+/// How to reach a customer, sealed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SealedContact {
+    pub(crate) customer: String,
+    pub(crate) sealed: Vec<u8>,
 }
 
 impl Contact {
@@ -88,7 +98,7 @@ impl Contacts {
         tenant: &str,
         customer: &str,
         contact: &Contact,
-    ) -> Result<Box<[u8]>, Problem> {
+    ) -> Result<Arc<[u8]>, Problem> {
         contact.check()?;
         let key = self.key(document(tenant, customer)).await?;
         let nonce: [u8; NONCE_BYTES] = rand::random();
@@ -108,6 +118,28 @@ impl Contacts {
             engine.write_documents(&[(name, None)])
         };
         Ok(tokio::task::spawn_blocking(erase).await.expect("it does not panic")?)
+    }
+
+    /// The keys that open the contacts of these bookings: none for callers who may not read contacts.
+    pub(crate) async fn keys_for<'a>(
+        &self,
+        caller: &Caller,
+        bookings: impl IntoIterator<Item = &'a Booking>,
+    ) -> Result<ContactKeys, SubmitError> {
+        let mut keys = ContactKeys { tenant: Arc::clone(&caller.tenant), by_document: HashMap::new() };
+        if !caller.reads_contacts() {
+            return Ok(keys);
+        }
+        let mut unread = HashSet::new();
+        for document in documents_of(&caller.tenant, bookings) {
+            match self.cached(&document) {
+                Some(key) => drop(keys.by_document.insert(document, key)),
+                None => drop(unread.insert(document)),
+            }
+        }
+        let (engine, unread) = (self.engine.clone(), unread.into_iter().collect());
+        keys.by_document.extend(read_keys(engine, unread).await?);
+        Ok(keys)
     }
 
     /// Makes a customer's key, if there is none: many at once share commits.
@@ -141,6 +173,54 @@ impl Contacts {
         self.new_keys.try_send(NewKey { document, written }).map_err(|_| overloaded())?;
         Ok(result.await.unwrap_or(Err(SubmitError::Stopped))?)
     }
+}
+
+/// The keys of some customers of one tenant.
+pub(crate) struct ContactKeys {
+    tenant: Arc<str>,
+    by_document: HashMap<String, CustomerKey>,
+}
+
+impl ContactKeys {
+    /// The key of one customer, read from the store.
+    pub(crate) async fn read(
+        engine: &Engine,
+        tenant: &str,
+        customer: &str,
+    ) -> Result<ContactKeys, SubmitError> {
+        let by_document = read_keys(engine.clone(), vec![document(tenant, customer)]).await?;
+        Ok(ContactKeys { tenant: tenant.into(), by_document })
+    }
+
+    /// How to reach the customer of a booking; `None` if it does not say, its key was erased or is not among these.
+    pub(crate) fn open(&self, booking: &Booking) -> Option<Box<Contact>> {
+        self.open_sealed(&booking.customer, booking.contact()?).map(Box::new)
+    }
+
+    /// See [`ContactKeys::open`].
+    pub(crate) fn open_sealed(&self, customer: &str, sealed: &[u8]) -> Option<Contact> {
+        unseal(self.by_document.get(&document(&self.tenant, customer)).map(|key| &key[..]), sealed)
+    }
+}
+
+fn documents_of<'a>(
+    tenant: &str,
+    bookings: impl IntoIterator<Item = &'a Booking>,
+) -> impl Iterator<Item = String> {
+    let with_contact = bookings.into_iter().filter(|booking| booking.contact().is_some());
+    with_contact.map(|booking| document(tenant, &booking.customer))
+}
+
+async fn read_keys(
+    engine: Engine,
+    documents: Vec<String>,
+) -> Result<HashMap<String, CustomerKey>, SubmitError> {
+    if documents.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let read = move || engine.documents_named(&documents);
+    let found = tokio::task::spawn_blocking(read).await.expect("reading does not panic")?;
+    found.into_iter().map(|(name, contents)| Ok((name.clone(), customer_key(&name, contents)?))).collect()
 }
 
 /// Reads or makes keys for those who wait, all in one commit.
@@ -209,10 +289,12 @@ fn find_or_make(engine: &Engine, wanted: &[NewKey]) -> Result<HashMap<String, Cu
 }
 
 fn find(engine: &Engine, document: &str) -> Result<Option<CustomerKey>, SubmitError> {
-    let damaged = |problem: String| SubmitError::Damaged(problem.into());
     let found = engine.documents(document)?;
-    let Some((_, contents)) = found.into_iter().next() else { return Ok(None) };
-    contents.try_into().map(Some).map_err(|_| damaged(format!("the document {document:?}")))
+    found.into_iter().next().map(|(_, contents)| customer_key(document, contents)).transpose()
+}
+
+fn customer_key(document: &str, contents: Vec<u8>) -> Result<CustomerKey, SubmitError> {
+    contents.try_into().map_err(|_| SubmitError::Damaged(format!("the document {document:?}").into()))
 }
 
 /// What was sealed, if the key is still there.

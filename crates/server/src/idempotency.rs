@@ -10,6 +10,7 @@ use serde::Serialize;
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
+use uuid::Uuid;
 
 use crate::app::App;
 use crate::caller::Caller;
@@ -18,9 +19,12 @@ use crate::keys::Role;
 use crate::limits::IDEMPOTENCY_KEY_CHARACTERS_MAX;
 use crate::problem::Problem;
 
-/// The `Idempotency-Key` of a request, if it has one.
+/// The `Idempotency-Key` of a request, if it has one; of a booking without one, the id that its caller chose.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct IdempotencyKey(pub(crate) Option<String>);
+
+/// Keys made of booking ids begin with this; no header can.
+const BOOKING_ID_PREFIX: &str = "\0booking ";
 
 impl FromRequestParts<Arc<App>> for IdempotencyKey {
     type Rejection = Problem;
@@ -68,6 +72,16 @@ impl IdempotencyKey {
             return Err(invalid());
         }
         Ok(IdempotencyKey(Some(key.to_owned())))
+    }
+
+    /// This key, or if there is none the key that a booking id stands for.
+    pub(crate) fn or_booking_id(self, id: Option<Uuid>) -> IdempotencyKey {
+        IdempotencyKey(self.0.or_else(|| id.map(|id| format!("{BOOKING_ID_PREFIX}{id}"))))
+    }
+
+    /// Whether it was made of a booking id.
+    pub(crate) fn is_booking_id(&self) -> bool {
+        self.0.as_ref().is_some_and(|key| key.starts_with(BOOKING_ID_PREFIX))
     }
 
     /// What the core remembers. `operation` names what is asked, and of what; `request` is the request as it was

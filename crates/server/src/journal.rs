@@ -82,9 +82,14 @@ pub(crate) fn described(change: &Change, stock: &StockView) -> (&'static str, Va
         Change::SlotsRemoved(slots) => {
             ("slots_removed", json!({ "slots": slots.iter().map(SlotId::to_string).collect::<Value>() }))
         }
-        Change::SlotPatched { slot, closed, capacity } => (
+        Change::SlotPatched { slot, closed, capacity, price } => (
             "slot_changed",
-            json!({ "slot": slot.to_string(), "closed": closed, "total_capacity": capacity }),
+            json!({
+                "slot": slot.to_string(),
+                "closed": closed,
+                "total_capacity": capacity,
+                "price": price.0,
+            }),
         ),
         Change::RolledThrough(date) => ("slots_rolled", json!({ "through": Day(*date) })),
         Change::BoxAdded(boxed) => ("box_added", box_added(boxed)),
@@ -93,7 +98,6 @@ pub(crate) fn described(change: &Change, stock: &StockView) -> (&'static str, Va
             ("tickets_imported", json!({ "tickets": tickets.iter().map(ticket).collect::<Value>() }))
         }
         Change::Booked(booking) => ("booked", booked(booking, stock)),
-        Change::ContactKept { customer, .. } => ("contact_kept", json!({ "customer": customer })),
         Change::Confirmed { booking, payment_reference } => {
             ("confirmed", json!({ "booking": uuid(*booking), "payment_reference": payment_reference }))
         }
@@ -142,6 +146,8 @@ pub(crate) fn described(change: &Change, stock: &StockView) -> (&'static str, Va
         Change::Remembered { keep_until, .. } => {
             ("answer_remembered", json!({ "keep_until": Moment(*keep_until) }))
         }
+        Change::EventCancelled { reason } => ("event_cancelled", json!({ "reason": reason })),
+        Change::EventDeleted => ("event_deleted", json!({})),
         Change::KeysForgotten { through } => ("answers_forgotten", json!({ "through": Moment(*through) })),
     }
 }
@@ -257,6 +263,7 @@ fn box_added(boxed: &PickupBox) -> Value {
 fn box_changed(properties: &BoxProperties, stock: &StockView) -> Value {
     json!({
         "id": box_id(stock, properties.number),
+        "name": properties.name,
         "quantity": properties.quantity,
         "price": properties.price.0,
         "pickup": pickup(properties.pickup),
@@ -277,6 +284,7 @@ fn booked(booking: &Booking, stock: &StockView) -> Value {
     json!({
         "booking": uuid(booking.id),
         "customer": booking.customer,
+        "reference": booking.reference(),
         "status": status,
         "units": units(&booking.units, stock),
         "total_price": booking.total_price().0,

@@ -10,6 +10,7 @@ mod cli;
 mod codes;
 mod contacts;
 mod cross_origin;
+mod export;
 mod express;
 mod guarded;
 mod idempotency;

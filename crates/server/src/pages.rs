@@ -12,7 +12,7 @@ use boxoffice_core::ids::InventoryKind;
 
 use crate::app::App;
 use crate::caller::Caller;
-use crate::ids::find_inventory;
+use crate::ids::{find_inventory, inventory_not_found};
 use crate::outer::nothing_there;
 use crate::path::Path;
 use crate::problem::Problem;
@@ -58,7 +58,11 @@ async fn name_of(
 ) -> Result<Option<String>, Problem> {
     let Some(caller) = reader.0 else { return Ok(None) };
     let number = find_inventory(&app.engine, &caller.tenant, kind, id).await?;
-    Ok(Some(app.engine.view(number).await?.terms.name.clone()))
+    let stock = app.engine.view(number).await?;
+    if stock.is_deleted() {
+        return Err(inventory_not_found(kind, id));
+    }
+    Ok(Some(stock.terms.name.clone()))
 }
 
 /// For every address that no route has: a page for browsers, a problem for programs.

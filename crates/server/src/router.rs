@@ -12,8 +12,8 @@ use crate::openapi;
 use crate::outer::{method_not_allowed, outer};
 use crate::pages::{fallback, inventory_page};
 use crate::routes::{
-    attempts, audit, backup, batch, bookings, customers, events, health, journal, keys, schedules, shops,
-    webhooks,
+    attempts, audit, backup, batch, bookings, customers, events, export, health, journal, keys, schedules,
+    shops, webhooks,
 };
 use crate::web;
 
@@ -35,10 +35,15 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/web/settings.js", get(web::settings))
         .route("/web/{*file}", get(web::part))
         .route("/v1/events", get(events::list::list).post(events::create::create))
-        .route("/v1/events/{id}", get(events::show::show).patch(events::patch::patch))
+        .route(
+            "/v1/events/{id}",
+            get(events::show::show).patch(events::patch::patch).delete(events::delete::delete),
+        )
         .route("/v1/events/{id}/block", post(events::block::block))
         .route("/v1/events/{id}/unblock", post(events::block::unblock))
+        .route("/v1/events/{id}/cancel", post(events::cancel::cancel))
         .route("/v1/events/{id}/seats", get(events::seats::seats))
+        .route("/v1/events/{id}/seats/{section}/{seat}", get(events::seat::seat))
         .route("/v1/events/{id}/stream", get(events::stream::stream))
         .route("/v1/schedules", get(schedules::list::list).post(schedules::create::create))
         .route("/v1/schedules/{id}", get(schedules::show::show).patch(schedules::patch::patch))
@@ -66,6 +71,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/bookings/{id}/stream", get(bookings::stream::stream))
         .route("/v1/backup", get(backup::backup))
         .route("/v1/batch", post(batch::batch))
+        .route("/v1/export", get(export::export))
         .route("/v1/customers/{customer}/contact", delete(customers::forget_contact))
         .route("/v1/keys", get(keys::list::list).post(keys::create::create))
         .route("/v1/keys/{id}", delete(keys::revoke::revoke))

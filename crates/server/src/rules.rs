@@ -136,11 +136,24 @@ impl SalesPatch {
     }
 }
 
-/// Whether the operator lets the inventory sell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+/// Whether the inventory sells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = InventoryStatus)]
 pub(crate) enum StatusWord {
+    Open,
+    Closed,
+    /// Of events: for good.
+    Cancelled,
+    /// Of events. No answer shows a deleted event.
+    Deleted,
+}
+
+/// The status that an operator gives an inventory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = InventoryStatusPatch)]
+pub(crate) enum StatusPatch {
     Open,
     Closed,
 }
@@ -227,13 +240,8 @@ impl StatusWord {
         match status {
             InventoryStatus::Open => StatusWord::Open,
             InventoryStatus::Closed => StatusWord::Closed,
-        }
-    }
-
-    pub(crate) fn status(self) -> InventoryStatus {
-        match self {
-            StatusWord::Open => InventoryStatus::Open,
-            StatusWord::Closed => InventoryStatus::Closed,
+            InventoryStatus::Cancelled => StatusWord::Cancelled,
+            InventoryStatus::Deleted => StatusWord::Deleted,
         }
     }
 }
@@ -241,13 +249,13 @@ impl StatusWord {
 /// What all three kinds of PATCH have in common.
 pub(crate) fn terms_patch(
     name: Option<&String>,
-    status: Option<StatusWord>,
+    status: Option<StatusPatch>,
     sales: Option<SalesPatch>,
     rules: Option<&RulesInput>,
 ) -> TermsPatch {
     TermsPatch {
         name: name.cloned(),
-        status: status.map(StatusWord::status),
+        open: status.map(|status| status == StatusPatch::Open),
         sales: sales.map(SalesPatch::patch).unwrap_or_default(),
         rules: rules.map(RulesInput::patch).unwrap_or_default(),
     }

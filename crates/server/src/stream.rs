@@ -22,10 +22,12 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 
 use crate::app::App;
+use crate::ids::inventory_not_found;
 use crate::listen;
 use crate::packing::{Packing, Text};
 use crate::problem::Problem;
 use crate::render;
+use crate::routes::bookings::kind_of;
 
 /// Frames that a feed keeps for watchers who are late or come back, however large they are: one who is a frame or two late must find what is
 /// missing.
@@ -170,7 +172,11 @@ pub(crate) async fn watch(
     inventory: InventoryNumber,
     headers: &HeaderMap,
 ) -> Result<Response, Problem> {
-    let reached = app.engine.view(inventory).await?.sequence;
+    let stock = app.engine.view(inventory).await?;
+    if stock.is_deleted() {
+        return Err(inventory_not_found(kind_of(&stock), &stock.terms.id));
+    }
+    let reached = stock.sequence;
     let resume = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     // An id that this inventory has not reached is none of ours.
     let resume = resume.filter(|&id: &u64| id <= reached);
@@ -471,6 +477,9 @@ async fn follow(
                     }
                 }
                 last = batch.stock.clone();
+                if last.as_ref().is_some_and(|stock| stock.is_deleted()) {
+                    return;
+                }
             }
             Some(Err(SubscriptionError::Overloaded)) => tokio::time::sleep(GATHER).await,
             Some(Err(SubscriptionError::Gone { .. })) => {

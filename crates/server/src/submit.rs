@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use axum::http::StatusCode;
+use boxoffice_core::booking::Booking;
 use boxoffice_core::command::{Action, Command};
 use boxoffice_core::ids::BookingId;
-use boxoffice_core::outcome::Grant;
+use boxoffice_core::outcome::{Grant, Outcome};
 use boxoffice_engine::view::StockView;
 use boxoffice_engine::{Answer, Engine, InventoryNumber, SubmitError};
 use serde_json::Value;
@@ -13,10 +14,12 @@ use serde_json::Value;
 use crate::answer;
 use crate::app::App;
 use crate::caller::Caller;
+use crate::contacts::Contact;
 use crate::idempotency::{IdempotencyKey, Understood};
 use crate::keys::Role;
 use crate::measure;
 use crate::problem::Problem;
+use crate::routes::bookings::create::booking_id_taken;
 use crate::routes::bookings::kind_of;
 
 /// A request on its way: who sends it, under which key, and what it is, for the fingerprint.
@@ -34,6 +37,8 @@ pub(crate) struct Asked<'a, T> {
 pub(crate) struct Granted {
     pub(crate) answer: Answer,
     pub(crate) stock: Arc<StockView>,
+    /// How to reach the customer of the booking, for callers who may know.
+    pub(crate) contact: Option<Box<Contact>>,
 }
 
 impl Granted {
@@ -44,12 +49,40 @@ impl Granted {
         }
     }
 
+    /// The booking that was made or acted on.
+    pub(crate) fn booking(&self) -> &Booking {
+        booking_of(self.grant())
+    }
+
     pub(crate) fn grant(&self) -> &Grant {
         match &self.answer.outcome {
-            boxoffice_core::outcome::Outcome::Granted(grant) => grant,
-            boxoffice_core::outcome::Outcome::Refused(_) => unreachable!("refusals became problems"),
+            Outcome::Granted(grant) => grant,
+            Outcome::Refused(_) => unreachable!("refusals became problems"),
         }
     }
+}
+
+fn booking_of(grant: &Grant) -> &Booking {
+    match grant {
+        Grant::Booking(booking) => booking,
+        Grant::Moved(moved) => &moved.booking,
+        Grant::Inventory(_)
+        | Grant::Slot(_)
+        | Grant::SlotDeleted(_)
+        | Grant::Box(_)
+        | Grant::Tickets { .. }
+        | Grant::Done
+        | Grant::EventCancelled { .. } => unreachable!("commands on bookings are answered with a booking"),
+    }
+}
+
+/// The bookings of answers that granted something to one.
+pub(crate) fn granted_bookings(answers: &[Result<Answer, SubmitError>]) -> impl Iterator<Item = &Booking> {
+    answers.iter().filter_map(|answer| match &answer.as_ref().ok()?.outcome {
+        Outcome::Granted(Grant::Booking(booking)) => Some(&**booking),
+        Outcome::Granted(Grant::Moved(moved)) => Some(&*moved.booking),
+        Outcome::Granted(_) | Outcome::Refused(_) => None,
+    })
 }
 
 impl<T: Understood> Asked<'_, T> {
@@ -84,7 +117,10 @@ impl<T: Understood> Asked<'_, T> {
             measure::count_replay();
         }
         match answer::granted(&answer, Some(&stock), self.caller) {
-            Ok(_) => Ok(Granted { answer, stock }),
+            Ok(_) => Ok(Granted { answer, stock, contact: None }),
+            Err(problem) if problem.code == "IDEMPOTENCY_KEY_REUSED" && self.key.is_booking_id() => {
+                Err(booking_id_taken("This id was used for another booking request. Choose another one."))
+            }
             Err(mut problem) => {
                 self.hide_others_booking(&mut problem).await?;
                 let remembered =
@@ -122,7 +158,7 @@ pub(crate) async fn stock_after(
 }
 
 /// What is left to say when something cannot be read that is needed to tell an answer.
-fn untold(error: &SubmitError) -> SubmitError {
+pub(crate) fn untold(error: &SubmitError) -> SubmitError {
     tracing::warn!(%error, "a command was decided, and its answer cannot be told");
     SubmitError::OutcomeUnknown
 }

@@ -320,7 +320,8 @@ fn check_answer(books: &Books, asked: &Asked) -> Result<(), String> {
         | Grant::SlotDeleted(_)
         | Grant::Box(_)
         | Grant::Tickets { .. }
-        | Grant::Done => return Ok(()),
+        | Grant::Done
+        | Grant::EventCancelled { .. } => return Ok(()),
     };
     let versions = journal.ledger.versions(booking.id);
     let known = versions.iter().zip(1..).any(|(version, next)| {
@@ -391,7 +392,9 @@ fn sort_of(action: &Action) -> Asking {
         | Action::ImportTickets(_)
         | Action::Expire
         | Action::ForgetContact(_)
-        | Action::ForgetKeys => Asking::Other,
+        | Action::ForgetKeys
+        | Action::CancelEvent(_)
+        | Action::DeleteEvent => Asking::Other,
     }
 }
 

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use boxoffice_core::booking::{Booking, Details, Status, Units};
+use boxoffice_core::booking::{Booking, Status, Units};
 use boxoffice_core::change::Change;
 use boxoffice_core::ids::{Actor, BookingId};
 use boxoffice_core::memory::KeyDigest;
@@ -138,7 +138,7 @@ impl Ledger {
                     }
                 }
             }
-            Change::SlotPatched { slot, closed: _, capacity } => {
+            Change::SlotPatched { slot, closed: _, capacity, price: _ } => {
                 self.set_capacity(Counted::Slot(*slot), *capacity)?;
             }
             Change::BoxAdded(added) => {
@@ -154,7 +154,7 @@ impl Ledger {
                 let confirmed_at = self.now()?;
                 self.restate(*booking, |before| match before.status {
                     Status::OnHold { expires_at } if expires_at > confirmed_at => {
-                        before.details = Details::of(payment_reference.clone(), before.metadata().cloned());
+                        before.details = before.details_with_payment(payment_reference.clone());
                         Ok(Status::Confirmed { confirmed_at })
                     }
                     Status::OnHold { .. }
@@ -171,7 +171,7 @@ impl Ledger {
                     Status::Expired { .. } if before.units == **from => {
                         before.units = units.as_ref().clone();
                         before.redeem_code = *redeem_code;
-                        before.details = Details::of(payment_reference.clone(), before.metadata().cloned());
+                        before.details = before.details_with_payment(payment_reference.clone());
                         Ok(Status::Confirmed { confirmed_at })
                     }
                     Status::OnHold { .. }
@@ -292,9 +292,11 @@ impl Ledger {
             | Change::PatternPatched(_)
             | Change::RolledThrough(_)
             | Change::TicketsImported(_)
-            | Change::ContactKept { .. }
             | Change::ContactForgotten { .. }
-            | Change::EventInfoPatched(_) => {}
+            | Change::EventInfoPatched(_)
+            | Change::EventCancelled { .. } => {}
+            Change::EventDeleted if self.bookings.is_empty() => {}
+            Change::EventDeleted => return Err("an event with bookings is deleted".to_owned()),
         }
         self.now().map(drop)
     }

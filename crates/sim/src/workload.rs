@@ -213,7 +213,8 @@ impl Stage {
         book.hold_ttl_seconds =
             random.percent(80).then(|| u32::try_from(random.between(5, 90)).expect("small"));
         book.confirm = random.percent(10);
-        book.contact = random.percent(10).then(|| Box::from(&b"sealed"[..]));
+        book.contact = random.percent(10).then(|| Arc::from(&b"sealed"[..]));
+        book.reference = random.percent(10).then(|| Arc::from("order 7"));
         Action::Book(Box::new(book))
     }
 
@@ -303,13 +304,15 @@ impl Stage {
                     Action::AddSlot(AddSlot { date: slot.date, window })
                 } else {
                     let closed = random.percent(30).then(|| random.percent(50));
-                    Action::PatchSlot(PatchSlot { slot, closed, capacity: Some(small) })
+                    let price = random.percent(20).then(|| Money(i64::from(small) * 10));
+                    Action::PatchSlot(PatchSlot { slot, closed, capacity: Some(small), price })
                 }
             }
             // One may have been lost in a crash.
             InventoryKind::Shop if random.percent(40) => add_box(&some_box(random)),
             InventoryKind::Shop => Action::PatchBox(Box::new(PatchBox {
                 id: some_box(random),
+                name: random.percent(20).then(|| format!("box of {small}")),
                 closed: None,
                 quantity: Some(small + 2),
                 price: Some(Money(i64::from(small) * 100)),

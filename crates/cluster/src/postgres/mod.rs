@@ -336,6 +336,16 @@ impl Store for PostgresStore {
         }))
     }
 
+    fn documents_named(&self, names: &[String]) -> Result<Vec<Document>, StoreError> {
+        self.wait(self.inner.read(async |connection| {
+            let rows = query("SELECT name, contents FROM document WHERE name = ANY($1)")
+                .bind(names)
+                .fetch_all(connection)
+                .await?;
+            rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
+        }))
+    }
+
     fn write_documents(&self, documents: &[(String, Option<Vec<u8>>)]) -> Result<(), CommitError> {
         self.wait(
             self.inner.write(ANSWER_MAX, async |connection| write_documents(connection, documents).await),

@@ -10,7 +10,7 @@ use boxoffice_core::change::Change;
 use boxoffice_core::event::EventPlan;
 use boxoffice_core::ids::BookingId;
 use boxoffice_core::inventory::{Inventory, Stock};
-use boxoffice_core::money::Currency;
+use boxoffice_core::rules::{InventoryStatus, Terms};
 use boxoffice_core::schedule::Ticket;
 use boxoffice_core::seats::{Seat, SeatState};
 use boxoffice_core::time::{SlotId, Timestamp};
@@ -39,6 +39,8 @@ pub(super) struct Rows {
 #[derive(Debug, Default)]
 pub(super) struct InventoryRow {
     pub(super) currency: Option<String>,
+    /// Stays as it is if it is not given.
+    pub(super) status: Option<InventoryStatus>,
     pub(super) capacity: i64,
     pub(super) held: i64,
     pub(super) sold: i64,
@@ -66,6 +68,8 @@ pub(super) struct BookingRow {
     /// Of its units; stays as it is if it is not given.
     pub(super) redeemed_quantity: Option<i64>,
     pub(super) payment_reference: Option<String>,
+    /// Only of one that this commit makes: it never changes.
+    pub(super) reference: Option<String>,
     /// Changes of this commit.
     pub(super) versions: i64,
     /// What it claims, if this commit said so.
@@ -210,7 +214,6 @@ pub(super) fn wanted_pools(number: Number, changes: &[Change], wanted: &mut BTre
             | Change::RolledThrough(_)
             | Change::BoxAdded(_)
             | Change::TicketsImported(_)
-            | Change::ContactKept { .. }
             | Change::Confirmed { .. }
             | Change::Extended { .. }
             | Change::Cancelled { .. }
@@ -221,7 +224,9 @@ pub(super) fn wanted_pools(number: Number, changes: &[Change], wanted: &mut BTre
             | Change::ContactForgotten { .. }
             | Change::Remembered { .. }
             | Change::KeysForgotten { .. }
-            | Change::EventInfoPatched(_) => {}
+            | Change::EventInfoPatched(_)
+            | Change::EventCancelled { .. }
+            | Change::EventDeleted => {}
         }
     }
 }
@@ -280,8 +285,8 @@ impl Rows {
             match change {
                 Change::Act { at, by: _ } => now = *at,
                 Change::EventCreated(plan) => self.create_event(number, plan),
-                Change::ScheduleCreated(plan) => self.create(number, plan.terms.currency),
-                Change::ShopCreated(plan) => self.create(number, plan.terms.currency),
+                Change::ScheduleCreated(plan) => self.create(number, &plan.terms),
+                Change::ShopCreated(plan) => self.create(number, &plan.terms),
                 Change::SeatsBlocked(seats) => self.block(number, seats),
                 Change::SeatsUnblocked(seats) => {
                     for &seat in seats {
@@ -303,7 +308,7 @@ impl Rows {
                         self.inventory(number).capacity -= capacity;
                     }
                 }
-                Change::SlotPatched { slot, closed, capacity } => {
+                Change::SlotPatched { slot, closed, capacity, price: _ } => {
                     self.set_pool(number, &slot_key(slot), *capacity, *closed)?;
                 }
                 Change::BoxAdded(boxed) => {
@@ -371,11 +376,14 @@ impl Rows {
                     let forgotten = self.forgotten.entry(number).or_insert(through.0);
                     *forgotten = (*forgotten).max(through.0);
                 }
-                Change::TermsPatched(_)
-                | Change::PricesPatched { .. }
+                Change::TermsPatched(terms) => self.inventory(number).status = Some(terms.status),
+                Change::EventCancelled { reason: _ } => {
+                    self.inventory(number).status = Some(InventoryStatus::Cancelled);
+                }
+                Change::EventDeleted => self.inventory(number).status = Some(InventoryStatus::Deleted),
+                Change::PricesPatched { .. }
                 | Change::PatternPatched(_)
                 | Change::RolledThrough(_)
-                | Change::ContactKept { .. }
                 | Change::ContactForgotten { .. }
                 | Change::EventInfoPatched(_) => {}
             }
@@ -389,7 +397,7 @@ impl Rows {
         let stock = inventory.stock().ok_or_else(|| format!("inventory {number} is nothing"))?;
         match stock {
             Stock::Event(event) => {
-                rows.create(number, event.terms.currency);
+                rows.create(number, &event.terms);
                 for (place, area) in (0u16..).zip(&event.areas) {
                     rows.add_pool(number, area_key(place), area.name.clone(), area.pool.capacity, false);
                 }
@@ -400,7 +408,7 @@ impl Rows {
                 }
             }
             Stock::Schedule(schedule) => {
-                rows.create(number, schedule.terms.currency);
+                rows.create(number, &schedule.terms);
                 for (id, slot) in &schedule.slots {
                     rows.add_pool(number, slot_key(id), id.to_string(), slot.pool.capacity, slot.closed);
                 }
@@ -409,7 +417,7 @@ impl Rows {
                 }
             }
             Stock::Shop(shop) => {
-                rows.create(number, shop.terms.currency);
+                rows.create(number, &shop.terms);
                 for (place, boxed) in (0u32..).zip(&shop.boxes) {
                     let name = boxed.id.to_string();
                     rows.add_pool(number, box_key(place), name, boxed.pool.capacity, boxed.closed);
@@ -476,7 +484,7 @@ impl Rows {
     }
 
     fn create_event(&mut self, number: Number, plan: &EventPlan) {
-        self.create(number, plan.terms.currency);
+        self.create(number, &plan.terms);
         let mut subsection: u16 = 0;
         for section in &plan.sections {
             for part in &section.subsections {
@@ -503,8 +511,10 @@ impl Rows {
         }
     }
 
-    fn create(&mut self, number: Number, currency: Currency) {
-        self.inventory(number).currency = Some(String::from_utf8_lossy(&currency.0).into_owned());
+    fn create(&mut self, number: Number, terms: &Terms) {
+        let inventory = self.inventory(number);
+        inventory.currency = Some(terms.currency.as_str().to_owned());
+        inventory.status = Some(terms.status);
     }
 
     fn block(&mut self, number: Number, seats: &[Seat]) {
@@ -566,6 +576,7 @@ impl BookingRow {
             redeemed_at_ms: None,
             redeemed_quantity: Some(booking.redeemed_quantity().into()),
             payment_reference: booking.payment_reference().map(ToString::to_string),
+            reference: booking.reference().map(ToString::to_string),
             versions: booking.version.into(),
             units: None,
         };
@@ -609,6 +620,7 @@ impl BookingRow {
             redeemed_at_ms: None,
             redeemed_quantity: None,
             payment_reference: None,
+            reference: None,
             versions: 0,
             units: None,
         }

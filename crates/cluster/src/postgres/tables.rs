@@ -6,6 +6,7 @@ use boxoffice_core::booking::Units;
 use boxoffice_core::change::Change;
 use boxoffice_core::ids::BookingId;
 use boxoffice_core::inventory::Inventory;
+use boxoffice_core::rules::InventoryStatus;
 use boxoffice_core::seats::Seat;
 use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::types::Uuid;
@@ -187,25 +188,27 @@ async fn write_inventories(connection: &mut PgConnection, rows: &Rows) -> Result
     if rows.inventories.is_empty() {
         return Ok(());
     }
-    let (mut numbers, mut currencies) = (Vec::new(), Vec::new());
+    let (mut numbers, mut currencies, mut statuses) = (Vec::new(), Vec::new(), Vec::new());
     let (mut capacity, mut held, mut sold, mut blocked) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (number, row) in &rows.inventories {
         numbers.push(*number);
         currencies.push(row.currency.as_deref());
+        statuses.push(row.status.map(InventoryStatus::word));
         capacity.push(row.capacity);
         held.push(row.held);
         sold.push(row.sold);
         blocked.push(row.blocked);
     }
     query(
-        "UPDATE inventory i SET currency = coalesce(d.currency, i.currency), capacity = i.capacity + d.capacity,
-                held = i.held + d.held, sold = i.sold + d.sold, blocked = i.blocked + d.blocked
-         FROM UNNEST($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
-              AS d(number, currency, capacity, held, sold, blocked)
+        "UPDATE inventory i SET currency = coalesce(d.currency, i.currency), status = coalesce(d.status, i.status),
+                capacity = i.capacity + d.capacity, held = i.held + d.held, sold = i.sold + d.sold, blocked = i.blocked + d.blocked
+         FROM UNNEST($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+              AS d(number, currency, status, capacity, held, sold, blocked)
          WHERE i.number = d.number",
     )
     .bind(numbers)
     .bind(currencies)
+    .bind(statuses)
     .bind(capacity)
     .bind(held)
     .bind(sold)
@@ -274,15 +277,16 @@ async fn write_bookings(connection: &mut PgConnection, rows: &Rows) -> Result<()
         query(
             "INSERT INTO booking (id, inventory, customer, status, quantity, total_price, created_at, expires_at,
                                   confirmed_at, cancelled_at, redeemed_at, redeemed_quantity, payment_reference,
-                                  version)
+                                  reference, version)
              SELECT id, inventory, customer, status, quantity, total_price,
                     to_timestamp(created / 1000.0), to_timestamp(expires / 1000.0), to_timestamp(confirmed / 1000.0),
                     to_timestamp(cancelled / 1000.0), to_timestamp(redeemed / 1000.0), coalesce(redeemed_quantity, 0),
-                    payment_reference, version
+                    payment_reference, reference, version
              FROM UNNEST($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
-                         $8::bigint[], $9::text[], $10::bigint[], $11::bigint[], $12::text[], $13::bigint[], $14::bigint[])
+                         $8::bigint[], $9::text[], $10::bigint[], $11::bigint[], $12::text[], $13::bigint[], $14::bigint[],
+                         $15::text[])
                   AS b(id, status, quantity, total_price, expires, confirmed, cancelled,
-                       redeemed, payment_reference, version, inventory, customer, created, redeemed_quantity)",
+                       redeemed, payment_reference, version, inventory, customer, created, redeemed_quantity, reference)",
         )
         .bind(made.iter().map(|(id, _)| uuid(**id)).collect::<Vec<_>>())
         .bind(made.iter().map(|(_, row)| row.after.status.word()).collect::<Vec<_>>())
@@ -298,6 +302,7 @@ async fn write_bookings(connection: &mut PgConnection, rows: &Rows) -> Result<()
         .bind(made.iter().map(|(_, row)| row.customer.as_str()).collect::<Vec<_>>())
         .bind(made.iter().map(|(_, row)| row.created_at_ms).collect::<Vec<_>>())
         .bind(made.iter().map(|(_, row)| row.redeemed_quantity).collect::<Vec<_>>())
+        .bind(made.iter().map(|(_, row)| row.reference.as_deref()).collect::<Vec<_>>())
         .execute(&mut *connection)
         .await?;
     }

@@ -7,7 +7,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use boxoffice_core::pool::Pool;
-use boxoffice_core::rules::InventoryStatus;
 use boxoffice_core::seats::{Counts, SeatState};
 use boxoffice_engine::view::{EventView, KindView, ScheduleView, ShopView, StockView, SubsectionView};
 use serde_json::{Map, Value, json};
@@ -201,10 +200,7 @@ fn fields(key: &str, fields: impl Iterator<Item = (String, String)>) -> Vec<Writ
 }
 
 fn state(keys: &Keys, stock: &StockView) -> Write {
-    let status = match stock.terms.status {
-        InventoryStatus::Open => "open",
-        InventoryStatus::Closed => "closed",
-    };
+    let status = stock.terms.status.word();
     let mut state = json!({ "name": stock.terms.name, "status": status, "sequence": stock.sequence });
     match &stock.kind {
         KindView::Event(event) => {

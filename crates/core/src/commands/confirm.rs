@@ -129,7 +129,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::command::Action;
     use crate::commands::{Book, Destination, PatchEvent, PatchSchedule, PatchSlot};
-    use crate::rules::{InventoryStatus, RulesPatch, TicketRule};
+    use crate::rules::{RulesPatch, TicketRule};
     use crate::shop::PickupWindow;
     use crate::testing::{
         Reached, Scene, add_box, bakery, block, book, cancel, code, confirm, hall, id, move_to, museum,
@@ -282,14 +282,14 @@ pub(crate) mod tests {
         scene.row(crate::testing::unblock("A-1", "1-2"), "event Open: 12 free, 1 held, 0 sold, 0 blocked");
         scene.row(equivalent(), "AREA_FULL standing 0 left");
         scene.row(confirm("b1").if_expired(LatePayment::SameUnits), "AREA_FULL standing 0 left");
-        let closed = |status| {
+        let open = |open| {
             let mut patch = PatchEvent::default();
-            patch.terms.status = Some(status);
+            patch.terms.open = Some(open);
             Action::PatchEvent(Box::new(patch))
         };
-        scene.at(20).row(closed(InventoryStatus::Closed), "event Closed: 13 free, 0 held, 0 sold, 0 blocked");
+        scene.at(20).row(open(false), "event Closed: 13 free, 0 held, 0 sold, 0 blocked");
         scene.row(equivalent(), "INVENTORY_CLOSED");
-        scene.row(closed(InventoryStatus::Open), "event Open: 13 free, 0 held, 0 sold, 0 blocked");
+        scene.row(open(true), "event Open: 13 free, 0 held, 0 sold, 0 blocked");
         scene.row(equivalent(), "confirmed A-1 1-1,1-2 + standing x1 for 2500");
         reached.refusals.extend(scene.reached.refusals);
         reached
@@ -314,8 +314,14 @@ pub(crate) mod tests {
         );
         scene.row(same("b1"), "SLOT_FULL 1 left; or 2026-12-01T12:00 with 4; or 2026-12-02T09:00 with 4; or 2026-12-02T12:00 with 4");
         scene.at(30);
-        let closed =
-            |closed| Action::PatchSlot(PatchSlot { slot: slot(nine), closed: Some(closed), capacity: None });
+        let closed = |closed| {
+            Action::PatchSlot(PatchSlot {
+                slot: slot(nine),
+                closed: Some(closed),
+                capacity: None,
+                price: None,
+            })
+        };
         scene.row(closed(true), "2026-12-01T09:00 until 12:00 closed, 4 of 4 left");
         scene.row(same("b1"), "SLOT_CLOSED");
         scene.row(closed(false), "2026-12-01T09:00 until 12:00 open, 4 of 4 left");

@@ -5,10 +5,12 @@ mod add_slot;
 mod block_seats;
 mod book;
 mod cancel;
+mod cancel_event;
 mod confirm;
 pub(crate) mod create_event;
 pub(crate) mod create_schedule;
 mod create_shop;
+pub(crate) mod delete_event;
 mod delete_slot;
 pub(crate) mod expire;
 mod extend;
@@ -32,6 +34,7 @@ pub use add_slot::AddSlot;
 pub use block_seats::BlockSeats;
 pub use book::{AreaWish, BestAvailable, Book, Places, SeatWish, SectionSeats, Want};
 pub use cancel::Cancel;
+pub use cancel_event::CancelEvent;
 pub use confirm::Confirm;
 pub use create_event::CreateEvent;
 pub use create_schedule::CreateSchedule;
@@ -94,12 +97,14 @@ mod tests {
             super::add_slot::tests::table(),
             super::block_seats::tests::table(),
             super::cancel::tests::table(),
+            super::cancel_event::tests::table(),
             super::confirm::tests::table(),
             super::confirm::tests::late_seats_table(),
             super::confirm::tests::late_pools_table(),
             super::create_event::tests::table(),
             super::create_schedule::tests::table(),
             super::create_shop::tests::table(),
+            super::delete_event::tests::table(),
             super::delete_slot::tests::table(),
             super::expire::tests::table(),
             super::extend::tests::table(),
@@ -137,7 +142,7 @@ mod tests {
         TICKET_ALREADY_USED TICKET_ALREADY_RESERVED ACTIVE_RESERVATION_EXISTS CUSTOMER_LIMIT_REACHED \
         SEAT_UNAVAILABLE ORPHAN_SEAT NOT_ENOUGH_SEATS NOT_ADJACENT AREA_FULL SLOT_FULL NEW_SLOT_FULL BOX_UNAVAILABLE \
         INSUFFICIENT_INVENTORY SLOT_ALREADY_EXISTS CANNOT_CREATE_PAST_SLOT CAPACITY_BELOW_BOOKED_COUNT \
-        SLOT_HAS_BOOKINGS";
+        SLOT_HAS_BOOKINGS EVENT_HAS_BOOKINGS";
 
     #[test]
     fn refusals_have_the_codes_of_the_api() {

@@ -259,7 +259,7 @@ pub(crate) mod tests {
         scene.row(move_to("b1", to("2026-12-03T09:00")), "SLOT_NOT_FOUND");
         scene.row(move_to("b1", Destination::Seats(vec![seats("A-1", "1-1")])), "NOT_MOVABLE");
         let close = |name: &str| {
-            Action::PatchSlot(PatchSlot { slot: slot(name), closed: Some(true), capacity: None })
+            Action::PatchSlot(PatchSlot { slot: slot(name), closed: Some(true), capacity: None, price: None })
         };
         scene.row(close("2026-12-02T09:00"), "2026-12-02T09:00 until 12:00 closed, 4 of 4 left");
         scene.row(move_to("b1", to("2026-12-02T09:00")), "SLOT_CLOSED");

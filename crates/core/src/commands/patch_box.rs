@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::Decision;
 use super::add_box::{check_curve, check_pickup};
 use crate::change::{BoxProperties, Change};
+use crate::ids::check_text;
 use crate::inventory::Inventory;
-use crate::limits::POOL_CAPACITY_MAX;
+use crate::limits::{NAME_CHARACTERS_MAX, POOL_CAPACITY_MAX};
 use crate::money::{Money, PriceStep};
 use crate::outcome::Reply;
 use crate::refusal::Refusal;
@@ -20,6 +21,8 @@ use crate::shop::PickupWindow;
 pub struct PatchBox {
     /// Which.
     pub id: Arc<str>,
+    /// For people.
+    pub name: Option<String>,
     /// Whether the operator keeps it closed.
     pub closed: Option<bool>,
     /// How many there are in all.
@@ -34,6 +37,9 @@ pub struct PatchBox {
 
 impl PatchBox {
     pub(crate) fn decide(&self, inventory: &Inventory) -> Result<Decision, Refusal> {
+        if let Some(name) = &self.name {
+            check_text(name, NAME_CHARACTERS_MAX, "/name")?;
+        }
         if let Some(quantity) = self.quantity {
             check_within(quantity, POOL_CAPACITY_MAX, "/quantity")?;
         }
@@ -53,6 +59,7 @@ impl PatchBox {
 
         let current = BoxProperties {
             number,
+            name: boxed.name.clone(),
             quantity: boxed.pool.capacity,
             price: boxed.price,
             pickup: boxed.pickup,
@@ -61,6 +68,7 @@ impl PatchBox {
         };
         let properties = BoxProperties {
             number,
+            name: self.name.clone().unwrap_or_else(|| current.name.clone()),
             quantity,
             price: self.price.unwrap_or(current.price),
             pickup: self.pickup.unwrap_or(current.pickup),
@@ -89,6 +97,7 @@ pub(crate) mod tests {
         let patch = |id: &str, edit: fn(&mut PatchBox)| {
             let mut patch = PatchBox {
                 id: id.into(),
+                name: None,
                 closed: None,
                 quantity: None,
                 price: None,
@@ -105,6 +114,11 @@ pub(crate) mod tests {
         scene.row(patch("morning", |_| {}), "BOX_NOT_FOUND");
         scene.row(patch("evening", |_| {}), "evening Active, 4 of 4 left at 500");
         scene.row(patch("evening", |patch| patch.quantity = Some(0)), "INVALID_REQUEST /quantity");
+        scene.row(patch("evening", |patch| patch.name = Some(String::new())), "INVALID_REQUEST /name");
+        let renamed = patch("evening", |patch| patch.name = Some("Bread".to_owned()));
+        scene.row(renamed, "evening Active, 4 of 4 left at 500");
+        let name = |scene: &Scene| scene.inventory.shop().unwrap().boxed(0).name.clone();
+        assert_eq!(name(&scene), "Bread");
         scene.row(patch("evening", |patch| patch.price = Some(Money(-1))), "INVALID_REQUEST /price");
         scene.row(
             patch("evening", |patch| {

@@ -11,7 +11,7 @@ use crate::limits::{AREAS_PER_EVENT_MAX, NAME_CHARACTERS_MAX, SUBSECTIONS_PER_EV
 use crate::money::Money;
 use crate::outcome::Reply;
 use crate::refusal::Refusal;
-use crate::rules::TermsPatch;
+use crate::rules::{InventoryStatus, TermsPatch};
 
 /// Changes the terms or prices of an event, or closes it. Bookings keep the price they were made at.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -37,6 +37,9 @@ impl PatchEvent {
             check_text(name, NAME_CHARACTERS_MAX, "/prices")?;
         }
         let event = inventory.event()?;
+        if event.terms.status == InventoryStatus::Cancelled && self.terms.open.is_some() {
+            return Err(Refusal::InventoryClosed);
+        }
         let terms = event.terms.patched(&self.terms)?;
         let info = event.info.patched(&self.info)?;
         let mut sections = Vec::with_capacity(self.section_prices.len());
@@ -71,7 +74,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::command::Action;
     use crate::event_info::EventInfo;
-    use crate::rules::{InventoryStatus, RulesPatch, SalesPatch, SalesWindow};
+    use crate::rules::{RulesPatch, SalesPatch, SalesWindow};
     use crate::testing::{Reached, Scene, book, confirm, extend, hall, keyed, second};
 
     #[test]
@@ -193,7 +196,7 @@ pub(crate) mod tests {
             let event = scene.inventory.event().unwrap();
             assert_eq!((event.sections[0].price.0, event.areas[0].price.0), expected);
         }
-        let closed = patch(|patch| patch.terms.status = Some(InventoryStatus::Closed));
+        let closed = patch(|patch| patch.terms.open = Some(false));
         scene.row(closed, "event Closed: 8 free, 3 held, 2 sold, 0 blocked");
         scene.row(book("b4", "bob").best(1), "INVENTORY_CLOSED");
         scene.row(book("b4", "bob").best_in("Z", 1), "SECTION_NOT_FOUND Z");
@@ -201,7 +204,7 @@ pub(crate) mod tests {
         scene.row(confirm("b3"), "confirmed B-1 1-1 for 7000");
         let renamed = patch(|patch| {
             patch.terms.name = Some("Winter Gala".to_owned());
-            patch.terms.status = Some(InventoryStatus::Open);
+            patch.terms.open = Some(true);
             patch.terms.sales =
                 SalesPatch::Window(SalesWindow { opens_at: Some(second(10)), closes_at: Some(second(20)) });
             patch.terms.rules.max_units_per_booking = Some(1);

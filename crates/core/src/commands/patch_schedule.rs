@@ -72,7 +72,6 @@ impl PatchSchedule {
 pub(crate) mod tests {
     use super::*;
     use crate::command::Action;
-    use crate::rules::InventoryStatus;
     use crate::testing::{Reached, Scene, add_slot, book, date, museum, window};
 
     #[test]
@@ -96,9 +95,9 @@ pub(crate) mod tests {
             "INVALID_REQUEST /windows/0/capacity",
         );
         scene.row(patch(|patch| patch.terms.name = Some(String::new())), "INVALID_REQUEST /name");
-        scene.row(patch(|patch| patch.terms.status = Some(InventoryStatus::Closed)), "schedule Closed");
+        scene.row(patch(|patch| patch.terms.open = Some(false)), "schedule Closed");
         scene.row(book("b1", "ann").places("2026-12-01T09:00", 1), "INVENTORY_CLOSED");
-        scene.row(patch(|patch| patch.terms.status = Some(InventoryStatus::Open)), "schedule Open");
+        scene.row(patch(|patch| patch.terms.open = Some(true)), "schedule Open");
 
         // Booked: this morning and tomorrow noon. By hand: an evening.
         scene.row(

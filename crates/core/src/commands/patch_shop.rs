@@ -32,7 +32,6 @@ impl PatchShop {
 pub(crate) mod tests {
     use super::*;
     use crate::command::Action;
-    use crate::rules::InventoryStatus;
     use crate::testing::{Reached, Scene, add_box, bakery, book};
 
     #[test]
@@ -55,9 +54,9 @@ pub(crate) mod tests {
             patch(|terms| terms.rules.hold_ttl_seconds = Some(0)),
             "INVALID_REQUEST /rules/hold_ttl_seconds",
         );
-        scene.row(patch(|terms| terms.status = Some(InventoryStatus::Closed)), "shop Closed");
+        scene.row(patch(|terms| terms.open = Some(false)), "shop Closed");
         scene.row(book("b1", "ann").boxes("evening", 1), "INVENTORY_CLOSED");
-        scene.row(patch(|terms| terms.status = Some(InventoryStatus::Open)), "shop Open");
+        scene.row(patch(|terms| terms.open = Some(true)), "shop Open");
         scene.row(book("b1", "ann").boxes("evening", 1), "on hold evening x1 for 500 until 1200");
         scene.row(patch(|terms| terms.rules.max_active_bookings_per_customer = Some(None)), "shop Open");
         scene.row(book("b2", "ann").boxes("evening", 1), "on hold evening x1 for 500 until 1200");

@@ -1,4 +1,4 @@
-//! Closes or opens a slot, or changes its capacity.
+//! Closes or opens a slot, or changes its capacity or price.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,12 +6,13 @@ use super::Decision;
 use crate::change::Change;
 use crate::inventory::Inventory;
 use crate::limits::POOL_CAPACITY_MAX;
+use crate::money::Money;
 use crate::outcome::Reply;
 use crate::refusal::Refusal;
 use crate::rules::check_within;
 use crate::time::SlotId;
 
-/// Closes or opens a slot, or changes its capacity.
+/// Closes or opens a slot, or changes its capacity or price. Bookings keep the price they were made at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PatchSlot {
     /// Which.
@@ -20,6 +21,8 @@ pub struct PatchSlot {
     pub closed: Option<bool>,
     /// Its places.
     pub capacity: Option<u32>,
+    /// Of one place.
+    pub price: Option<Money>,
 }
 
 impl PatchSlot {
@@ -27,19 +30,23 @@ impl PatchSlot {
         if let Some(capacity) = self.capacity {
             check_within(capacity, POOL_CAPACITY_MAX, "/total_capacity")?;
         }
+        if let Some(price) = self.price {
+            price.check_price("/price")?;
+        }
         let schedule = inventory.schedule()?;
         let slot = schedule.slots.get(&self.slot).ok_or(Refusal::SlotNotFound)?;
         let closed = self.closed.unwrap_or(slot.closed);
         let capacity = self.capacity.unwrap_or(slot.pool.capacity);
+        let price = self.price.unwrap_or(slot.price);
         let booked = slot.pool.booked();
         if capacity < booked {
             return Err(Refusal::CapacityBelowBookedCount { booked });
         }
-        if (closed, capacity) == (slot.closed, slot.pool.capacity) {
+        if (closed, capacity, price) == (slot.closed, slot.pool.capacity, slot.price) {
             return Ok(Decision::nothing(Reply::Slot(self.slot)));
         }
 
-        let change = Change::SlotPatched { slot: self.slot, closed, capacity };
+        let change = Change::SlotPatched { slot: self.slot, closed, capacity, price };
         Ok(Decision::one(change, Reply::Slot(self.slot)))
     }
 }
@@ -48,7 +55,7 @@ impl PatchSlot {
 pub(crate) mod tests {
     use super::*;
     use crate::command::Action;
-    use crate::testing::{Reached, Scene, book, cancel, museum, slot};
+    use crate::testing::{Reached, Scene, book, cancel, confirm, museum, slot};
 
     #[test]
     fn slots_are_patched_or_refused() {
@@ -57,7 +64,11 @@ pub(crate) mod tests {
 
     pub(crate) fn table() -> Reached {
         let patch = |name: &str, closed, capacity| {
-            Action::PatchSlot(PatchSlot { slot: slot(name), closed, capacity })
+            Action::PatchSlot(PatchSlot { slot: slot(name), closed, capacity, price: None })
+        };
+        let priced = |name: &str, price| {
+            let price = Some(Money(price));
+            Action::PatchSlot(PatchSlot { slot: slot(name), closed: None, capacity: None, price })
         };
         let nine = "2026-12-01T09:00";
         let mut scene = Scene::empty();
@@ -76,7 +87,13 @@ pub(crate) mod tests {
         scene.row(cancel("b1"), "cancelled 2026-12-01T09:00 x3 for 300");
         scene.row(book("b2", "bob").places(nine, 1), "SLOT_CLOSED");
         scene.row(patch(nine, Some(false), None), "2026-12-01T09:00 until 12:00 open, 5 of 5 left");
-        scene.row(book("b2", "bob").places(nine, 5), "on hold 2026-12-01T09:00 x5 for 500 until 600");
+        scene.row(priced(nine, -1), "INVALID_REQUEST /price");
+        scene.row(priced("2026-12-01T10:00", 1), "SLOT_NOT_FOUND");
+        scene.row(book("b3", "cy").places(nine, 1), "on hold 2026-12-01T09:00 x1 for 100 until 600");
+        scene.row(priced(nine, 70), "2026-12-01T09:00 until 12:00 open, 4 of 5 left");
+        scene.row(priced(nine, 70), "2026-12-01T09:00 until 12:00 open, 4 of 5 left");
+        scene.row(confirm("b3"), "confirmed 2026-12-01T09:00 x1 for 100");
+        scene.row(book("b2", "bob").places(nine, 4), "on hold 2026-12-01T09:00 x4 for 280 until 600");
         scene.reached
     }
 }

@@ -69,7 +69,8 @@ pub(crate) fn repattern(
         if slot.pool.booked() == 0 {
             removed.push(*id);
         } else if pattern.window_of(*id).is_none() {
-            closed.push(Change::SlotPatched { slot: *id, closed: true, capacity: slot.pool.capacity });
+            let (capacity, price) = (slot.pool.capacity, slot.price);
+            closed.push(Change::SlotPatched { slot: *id, closed: true, capacity, price });
         }
     }
     let mut added = Schedule::planned(&schedule.zone, pattern, today..=through, now);

@@ -50,8 +50,8 @@ impl Inventory {
     }
 
     /// Sets what the bookings do not tell of the customer who made this one last.
-    pub(crate) fn restore_account(&mut self, latest: BookingId, contact: Option<Box<[u8]>>) {
-        self.bookings.restore_account(latest, contact);
+    pub(crate) fn restore_account(&mut self, latest: BookingId) {
+        self.bookings.restore_account(latest);
     }
 
     pub(crate) fn restore_memory(&mut self, memory: Memory) {

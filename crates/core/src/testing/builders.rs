@@ -196,6 +196,7 @@ pub(crate) fn book(label: &str, customer: &str) -> Book {
         id: id(label),
         customer: customer.into(),
         contact: None,
+        reference: None,
         want: Want::Event { seats: SeatWish::None, areas: Vec::new() },
         hold_ttl_seconds: None,
         hold_at_most_default: false,

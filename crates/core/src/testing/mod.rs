@@ -162,6 +162,9 @@ impl Scene {
                 format!("{added} added, {updated} updated")
             }
             Outcome::Granted(Grant::Done) => "done".to_owned(),
+            Outcome::Granted(Grant::EventCancelled { holds_ended, bookings_cancelled }) => {
+                format!("{holds_ended} holds ended, {bookings_cancelled} bookings cancelled")
+            }
         };
         format!("{again}{words}")
     }
@@ -310,7 +313,8 @@ impl Scene {
             | Refusal::BoxUnavailable
             | Refusal::SlotAlreadyExists
             | Refusal::CannotCreatePastSlot
-            | Refusal::SlotHasBookings => String::new(),
+            | Refusal::SlotHasBookings
+            | Refusal::EventHasBookings => String::new(),
         };
         format!("{} {detail}", refusal.code()).trim_end().to_owned()
     }

@@ -159,8 +159,14 @@ pub(crate) enum Op {
         slot: u8,
         closed: Option<bool>,
         capacity: Option<u8>,
+        price: Option<u8>,
     },
     DeleteSlot(u8),
+    CancelEvent {
+        dry_run: bool,
+        reason: u8,
+    },
+    DeleteEvent,
     RollSlots,
     PatchPattern(PatternOp),
     AddBox(BoxOp),
@@ -316,6 +322,8 @@ pub(crate) struct BoxOp {
 
 #[derive(Debug, Clone)]
 pub(crate) enum BoxChange {
+    /// How long it is.
+    Name(u8),
     Closed(bool),
     Quantity(u8),
     Price(u8),
@@ -449,6 +457,9 @@ fn event_ops() -> impl Strategy<Value = Op> {
         2 => run().prop_map(Op::Unblock),
         2 => (0..6u8, 0..9u8).prop_map(|(field, value)| Op::PatchInfo { field, value }),
         2 => (0..6u8, 0..6u8, 0..9u8).prop_map(|(section, area, price)| Op::PatchPrices { section, area, price }),
+        1 => (prop::bool::weighted(0.7), 0..6u8)
+            .prop_map(|(dry_run, reason)| Op::CancelEvent { dry_run, reason }),
+        1 => Just(Op::DeleteEvent),
         1 => strange_ops(),
     ]
 }
@@ -459,8 +470,8 @@ fn schedule_ops() -> impl Strategy<Value = Op> {
         60 => with_bookings(schedule_wants().boxed()),
         5 => moves((0..16u8).prop_map(MoveOp::Slot).boxed()),
         2 => (0..7u8, window()).prop_map(|(day, window)| Op::AddSlot { day, window }),
-        2 => (0..16u8, closed(), weighted(0.6, 0..10u8))
-            .prop_map(|(slot, closed, capacity)| Op::PatchSlot { slot, closed, capacity }),
+        2 => (0..16u8, closed(), weighted(0.6, 0..10u8), weighted(0.3, 0..6u8))
+            .prop_map(|(slot, closed, capacity, price)| Op::PatchSlot { slot, closed, capacity, price }),
         1 => (0..16u8).prop_map(Op::DeleteSlot),
         5 => Just(Op::RollSlots),
         2 => patterns().prop_map(Op::PatchPattern),
@@ -474,6 +485,7 @@ fn shop_ops() -> impl Strategy<Value = Op> {
         2 => any::<bool>().prop_map(BoxChange::Closed),
         4 => (0..14u8).prop_map(BoxChange::Quantity),
         2 => (0..6u8).prop_map(BoxChange::Price),
+        1 => (0..4u8).prop_map(BoxChange::Name),
         2 => pickup().prop_map(BoxChange::Pickup),
         2 => curve().prop_map(BoxChange::Curve),
     ];
@@ -520,7 +532,7 @@ fn choice() -> impl Strategy<Value = ChoiceOp> {
 }
 
 fn book(want: BoxedStrategy<WantOp>) -> impl Strategy<Value = BookOp> {
-    let rare = (weighted(0.02, 0..10u8), weighted(0.02, 0..6u8), weighted(0.1, 0..3u8));
+    let rare = (weighted(0.02, 0..10u8), weighted(0.02, 0..7u8), weighted(0.1, 0..3u8));
     let extras = (prop::bool::weighted(0.2), prop::bool::weighted(0.2), prop::bool::weighted(0.2));
     (rare, 0..6u8, extras, 0..12u8, 0..6u8, want).prop_map(
         |((taken_id, flaw, contact), customer, (confirm, metadata, at_most_default), ttl, code, want)| {
@@ -651,8 +663,10 @@ fn strange_ops() -> impl Strategy<Value = Op> {
         1 => terms().prop_map(Op::PatchShop),
         1 => Just(Op::PatchPrices { section: 0, area: 0, price: 1 }),
         1 => Just(Op::PatchInfo { field: 0, value: 1 }),
+        1 => Just(Op::CancelEvent { dry_run: true, reason: 1 }),
+        1 => Just(Op::DeleteEvent),
         1 => window().prop_map(|window| Op::AddSlot { day: 1, window }),
-        1 => (0..4u8).prop_map(|slot| Op::PatchSlot { slot, closed: None, capacity: Some(5) }),
+        1 => (0..4u8).prop_map(|slot| Op::PatchSlot { slot, closed: None, capacity: Some(5), price: None }),
         1 => (0..4u8).prop_map(Op::DeleteSlot),
         1 => Just(Op::RollSlots),
         1 => patterns().prop_map(Op::PatchPattern),

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use boxoffice_core::booking::{Booking, Status, Units};
 use boxoffice_core::command::{Action, Command, Idempotency};
 use boxoffice_core::commands::{
-    AddBox, AddSlot, AreaWish, BestAvailable, BlockSeats, Book, Cancel, Confirm, DeleteSlot, Destination,
-    Extend, ForgetContact, ImportTickets, Move, PatchBox, PatchEvent, PatchSchedule, PatchShop, PatchSlot,
-    PatternPatch, Places, Redeem, SeatWish, SectionSeats, UnblockSeats, UnitChoice, Unredeem, Want,
+    AddBox, AddSlot, AreaWish, BestAvailable, BlockSeats, Book, Cancel, CancelEvent, Confirm, DeleteSlot,
+    Destination, Extend, ForgetContact, ImportTickets, Move, PatchBox, PatchEvent, PatchSchedule, PatchShop,
+    PatchSlot, PatternPatch, Places, Redeem, SeatWish, SectionSeats, UnblockSeats, UnitChoice, Unredeem,
+    Want,
 };
 use boxoffice_core::event::SeatName;
 use boxoffice_core::event_info::EventInfoPatch;
 use boxoffice_core::ids::{Actor, BookingId, RedeemCode};
 use boxoffice_core::memory::KeyDigest;
 use boxoffice_core::money::{Money, PriceStep};
-use boxoffice_core::rules::{InventoryStatus, RulesPatch, SalesPatch, SalesWindow, TermsPatch};
+use boxoffice_core::rules::{RulesPatch, SalesPatch, SalesWindow, TermsPatch};
 use boxoffice_core::schedule::Ticket;
 use boxoffice_core::seats::Seat;
 use boxoffice_core::shop::PickupWindow;
@@ -206,10 +207,16 @@ impl Translator {
                 let date = Date(FIRST_DAY.0 + days_since_start(now) + i32::from(*day) - 1);
                 Action::AddSlot(AddSlot { date, window: window(setup) })
             }
-            Op::PatchSlot { slot, closed, capacity } => Action::PatchSlot(PatchSlot {
+            Op::CancelEvent { dry_run, reason } => {
+                let reason = if *reason == 0 { "".into() } else { "storm".into() };
+                Action::CancelEvent(CancelEvent { reason, dry_run: *dry_run })
+            }
+            Op::DeleteEvent => Action::DeleteEvent,
+            Op::PatchSlot { slot, closed, capacity, price } => Action::PatchSlot(PatchSlot {
                 slot: slot_of(*slot, model, now),
                 closed: *closed,
                 capacity: capacity.map(u32::from),
+                price: price.map(|price| Money(i64::from(price) * 100 - 100)),
             }),
             Op::DeleteSlot(slot) => Action::DeleteSlot(DeleteSlot { slot: slot_of(*slot, model, now) }),
             Op::RollSlots => Action::RollSlots,
@@ -243,6 +250,7 @@ impl Translator {
             id: taken.unwrap_or_else(|| self.new_id()),
             customer: name_of(op.customer),
             contact: op.contact.map(|letter| vec![letter; 3].into()),
+            reference: op.contact.map(|number| format!("order {number}").into()),
             want: want(&op.want, model),
             hold_ttl_seconds: match op.ttl {
                 8 => Some(1),
@@ -266,6 +274,7 @@ impl Translator {
             Some(2) => book.hold_ttl_seconds = Some(0),
             Some(3) => book.hold_ttl_seconds = Some(86_401),
             Some(4) => book.contact = Some(vec![0; 4_097].into()),
+            Some(5) => book.reference = Some("r".repeat(65).into()),
             Some(_) => book.metadata = Some(vec![b' '; 4_097].into()),
         }
         book
@@ -494,7 +503,7 @@ fn terms(change: TermsOp, now: Timestamp) -> TermsPatch {
     match change {
         TermsOp::Name(length) => terms.name = Some("n".repeat(length.into())),
         TermsOp::Open(open) => {
-            terms.status = Some(if open { InventoryStatus::Open } else { InventoryStatus::Closed });
+            terms.open = Some(open);
         }
         TermsOp::Sales { opens, closes } => {
             let opens_at = opens.map(|minutes| Timestamp(now.0 + (i64::from(minutes) - 10) * 30_000));
@@ -608,9 +617,17 @@ pub(crate) fn add_box(new: &BoxOp, now: Timestamp) -> AddBox {
 }
 
 fn patch_box(id: Arc<str>, change: &BoxChange, now: Timestamp) -> PatchBox {
-    let mut patch =
-        PatchBox { id, closed: None, quantity: None, price: None, pickup: None, price_curve: None };
+    let mut patch = PatchBox {
+        id,
+        name: None,
+        closed: None,
+        quantity: None,
+        price: None,
+        pickup: None,
+        price_curve: None,
+    };
     match change {
+        BoxChange::Name(length) => patch.name = Some("n".repeat((*length).into())),
         BoxChange::Closed(closed) => patch.closed = Some(*closed),
         BoxChange::Quantity(quantity) => patch.quantity = Some((*quantity).into()),
         BoxChange::Price(price) => patch.price = Some(Money(i64::from(*price) * 100 - 100)),

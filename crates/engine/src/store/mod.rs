@@ -72,6 +72,15 @@ pub trait Store: Send + Sync + 'static {
     /// The small records whose names begin with a prefix, in order of name.
     fn documents(&self, prefix: &str) -> Result<Vec<Document>, StoreError>;
 
+    /// The small records that have these names, in no order.
+    fn documents_named(&self, names: &[String]) -> Result<Vec<Document>, StoreError> {
+        let mut found = Vec::new();
+        for name in names {
+            found.extend(self.documents(name)?.into_iter().filter(|(found, _)| found == name));
+        }
+        Ok(found)
+    }
+
     /// Replaces small records, all or none; those without contents are removed.
     ///
     /// After an error the store must not be used for another commit, as with [`Store::commit`].

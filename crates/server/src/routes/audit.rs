@@ -9,12 +9,12 @@ use boxoffice_core::booking::Booking;
 use boxoffice_core::ids::Actor;
 use boxoffice_engine::{InventoryNumber, SubscriptionError};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::caller::{RunsSales, find_booking};
+use crate::caller::{Caller, RunsSales, find_booking};
 use crate::ids::booking_id;
 use crate::journal::{described, headed, unreadable};
 use crate::keys::Role;
@@ -23,6 +23,8 @@ use crate::page::{self, Page};
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::time::Moment;
+use crate::webhooks::contact_sharing::ContactRecipient;
+use crate::webhooks::topic_of;
 
 /// Whose story is wanted.
 #[derive(Debug, Clone, Deserialize, utoipa::IntoParams)]
@@ -43,7 +45,7 @@ pub(crate) struct Wanted {
 pub(crate) struct DeedBody {
     #[schema(value_type = String, format = DateTime)]
     at: Moment,
-    /// `null` for what fell due by itself, and while there are no keys.
+    /// `null` for what fell due by itself, and while there are no keys. Of `contact_shared`, the admin who made the webhook.
     #[schema(required)]
     by: Option<ActorBody>,
     #[schema(example = "confirmed")]
@@ -94,7 +96,9 @@ pub(crate) async fn audit(
     let told: usize = wanted.cursor.as_deref().map_or(Ok(0), page::read_cursor)?;
     let (number, booking) = find_booking(&app, &caller, booking_id(&wanted.booking)?).await?;
     let _turn = READERS.acquire().await.expect("never closed");
-    let mut items = deeds(&app, number, &booking, told.saturating_add(limit).saturating_add(1)).await?;
+    let recipients = contact_recipients(&app, &caller, &booking).await?;
+    let wanted = told.saturating_add(limit).saturating_add(1);
+    let mut items = deeds(&app, number, &booking, &recipients, wanted).await?;
     items.drain(..told.min(items.len()));
     let more = items.len() > limit;
     items.truncate(limit);
@@ -107,11 +111,13 @@ async fn deeds(
     app: &App,
     number: InventoryNumber,
     booking: &Booking,
+    recipients: &[ContactRecipient],
     wanted: usize,
 ) -> Result<Vec<DeedBody>, Problem> {
     let stock = app.engine.view(number).await?;
     let mut subscription = app.engine.subscribe(number, 0).await?;
     let mut deeds = Vec::new();
+    let mut changes = 0;
     let mut read = 0;
     while read < stock.sequence {
         let batch = match subscription.next().await {
@@ -131,10 +137,20 @@ async fn deeds(
             }
             let (action, details) = described(change, &stock);
             let by = heading.by.and_then(|by| actor(app, by));
-            deeds.push(DeedBody { at: Moment(heading.at), by, action, sequence: batch.sequence, details });
+            let (at, sequence) = (Moment(heading.at), batch.sequence);
+            deeds.push(DeedBody { at, by, action, sequence, details });
+            changes += 1;
+            let topic = topic_of(change);
+            let sent =
+                |recipient: &&ContactRecipient| topic.is_some_and(|topic| recipient.was_sent(topic, at.0));
+            for ContactRecipient { webhook, .. } in recipients.iter().filter(sent) {
+                let by = actor(app, webhook.created_by);
+                let details = json!({ "webhook": webhook.id, "url": webhook.url, "event": topic });
+                deeds.push(DeedBody { at, by, action: "contact_shared", sequence, details });
+            }
         }
         // Every change of a booking is counted in its version: nothing more can come.
-        if deeds.len() >= wanted.min(booking.version as usize) {
+        if deeds.len() >= wanted || changes >= booking.version {
             break;
         }
         if read.is_multiple_of(BATCHES_AT_ONCE) {
@@ -142,6 +158,20 @@ async fn deeds(
         }
     }
     Ok(deeds)
+}
+
+/// The webhooks that may have been sent the contact of this booking.
+async fn contact_recipients(
+    app: &Arc<App>,
+    caller: &Caller,
+    booking: &Booking,
+) -> Result<Vec<ContactRecipient>, Problem> {
+    if booking.contact().is_none() {
+        return Ok(Vec::new());
+    }
+    let (app, tenant) = (Arc::clone(app), Arc::clone(&caller.tenant));
+    let read = move || app.webhooks.contact_recipients(&app.engine, &tenant);
+    Ok(tokio::task::spawn_blocking(read).await.expect("reading does not panic")?)
 }
 
 fn actor(app: &App, actor: Actor) -> Option<ActorBody> {

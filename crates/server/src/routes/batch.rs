@@ -24,7 +24,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::bookings::create::{NewBooking, OPERATION, admit_hold, created, settle_hold};
+use super::bookings::create::{OPERATION, admit_hold, created, settle_hold};
+use super::bookings::new_booking::NewBooking;
 use super::bookings::{acted, operation};
 use crate::app::App;
 use crate::attempts;
@@ -35,7 +36,7 @@ use crate::limits::BATCH_COMMANDS_MAX;
 use crate::outer::{REPLAYED, RequestId};
 use crate::problem::Problem;
 use crate::routes::idempotency_key_reused;
-use crate::submit::{Asked, Granted, stock_after};
+use crate::submit::{Asked, Granted, granted_bookings, stock_after, untold};
 use command::{BatchCommand, On, Op};
 
 /// Many commands.
@@ -366,7 +367,15 @@ impl Answered<'_> {
                 Err(problem) => Err(Box::new(problem)),
             });
         }
-        let mut answers = self.app.engine.submit_all(submitted).await.into_iter();
+        let answers = self.app.engine.submit_all(submitted).await;
+        let acts = part.iter().any(|command| !matches!(command.op, Op::Book(_)));
+        // What is booked is answered with the request's own contact.
+        let contacts = if acts {
+            self.app.contacts.keys_for(self.caller, granted_bookings(&answers)).await
+        } else {
+            self.app.contacts.keys_for(self.caller, []).await
+        };
+        let mut answers = answers.into_iter();
         let mut seen: Option<(InventoryNumber, Arc<StockView>)> = None;
         for ((index, command), one) in (first..).zip(part).zip(sent) {
             let sent_to = one.as_ref().ok().map(|sent| sent.inventory);
@@ -388,8 +397,16 @@ impl Answered<'_> {
             };
             if let Op::Book(request) = &command.op {
                 match &mut result {
-                    Ok((_, granted)) => granted.count(),
+                    Ok((_, granted)) => {
+                        granted.contact = request.contact_for(self.caller);
+                        granted.count();
+                    }
                     Err(problem) => problem.attempt = attempts::of(self.caller, request),
+                }
+            } else if let Ok((_, granted)) = &mut result {
+                match &contacts {
+                    Ok(keys) => granted.contact = keys.open(granted.booking()),
+                    Err(error) => result = Err(untold(error).into()),
                 }
             }
             match &mut result {

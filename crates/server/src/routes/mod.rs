@@ -7,6 +7,7 @@ pub(crate) mod batch;
 pub(crate) mod bookings;
 pub(crate) mod customers;
 pub(crate) mod events;
+pub(crate) mod export;
 pub(crate) mod health;
 pub(crate) mod journal;
 pub(crate) mod keys;
@@ -110,12 +111,17 @@ pub(crate) async fn inventories(
     };
     let mut listed = app.engine.inventories();
     listed.retain(|one| after.is_none_or(|after| one.number > after) && of_kind(&one.name));
-    let more = listed.len() > limit;
-    listed.truncate(limit);
-    let next_cursor = listed.last().filter(|_| more).map(|last| page::cursor(&last.number.0));
-    let mut views = Vec::with_capacity(listed.len());
+    let mut views = Vec::with_capacity(listed.len().min(limit));
+    let mut last = None;
     for one in listed {
-        views.push(app.engine.view(one.number).await?);
+        if views.len() == limit {
+            return Ok((views, last.map(|last: InventoryNumber| page::cursor(&last.0))));
+        }
+        let stock = app.engine.view(one.number).await?;
+        if !stock.is_deleted() {
+            views.push(stock);
+            last = Some(one.number);
+        }
     }
-    Ok((views, next_cursor))
+    Ok((views, None))
 }

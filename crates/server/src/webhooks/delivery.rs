@@ -4,6 +4,7 @@ use boxoffice_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::Topic;
+use crate::contacts::SealedContact;
 
 /// A message for one webhook, as the store keeps it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,8 +14,10 @@ pub(crate) struct Delivery {
     pub(crate) webhook: String,
     pub(crate) place: Place,
     pub(crate) topic: Topic,
-    /// The JSON that is sent and signed.
+    /// The JSON that is sent and signed, without the contact.
     pub(crate) body: String,
+    /// What is inserted as the contact when it is sent.
+    pub(crate) contact: Option<SealedContact>,
     pub(crate) created_at_ms: i64,
     pub(crate) state: DeliveryState,
     /// Failed attempts since it was recorded, or was asked for again.
@@ -131,6 +134,7 @@ mod tests {
             place: Place { inventory: 1, sequence: 1, index: 0 },
             topic: Topic::Held,
             body: "{}".to_owned(),
+            contact: None,
             created_at_ms: 0,
             state: DeliveryState::Pending { due_at_ms: 0 },
             failures: 0,

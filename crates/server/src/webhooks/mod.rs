@@ -5,6 +5,7 @@
 //! does all of this (`worker.rs`) and is the only writer of cursors, deliveries and webhooks.
 
 pub(crate) mod address;
+pub(crate) mod contact_sharing;
 pub(crate) mod delivery;
 mod news;
 pub(crate) mod replays;
@@ -15,6 +16,7 @@ mod worker;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use boxoffice_core::ids::Actor;
 use boxoffice_core::time::Timestamp;
 use boxoffice_engine::Engine;
 use boxoffice_engine::store::StoreError;
@@ -27,7 +29,9 @@ use crate::app::AppSettings;
 use crate::ids::readable;
 use crate::problem::Problem;
 use crate::secret::Secret;
+use contact_sharing::ContactRecipient;
 use delivery::Delivery;
+pub(crate) use news::topic_of;
 use worker::{Order, Worker};
 
 /// What a webhook can be told.
@@ -59,6 +63,9 @@ pub(crate) struct Webhook {
     pub(crate) url: String,
     /// In the order they were asked for.
     pub(crate) events: Vec<Topic>,
+    /// Whether messages about bookings say how to reach the customer.
+    pub(crate) include_contact: bool,
+    pub(crate) created_by: Actor,
     pub(crate) created_at_ms: i64,
     /// It answered 410: nothing is sent any more.
     pub(crate) disabled_at_ms: Option<i64>,
@@ -141,6 +148,19 @@ impl Webhooks {
         list.retain(|webhook| *webhook.tenant == *tenant);
         list.sort_by_key(|webhook| place(webhook));
         list
+    }
+
+    /// The webhooks of a tenant that are or were sent contacts. Blocks for as long as reading takes.
+    pub(crate) fn contact_recipients(
+        &self,
+        engine: &Engine,
+        tenant: &str,
+    ) -> Result<Vec<ContactRecipient>, StoreError> {
+        let live = self.of_tenant(tenant).into_iter().filter(|webhook| webhook.include_contact);
+        let mut recipients: Vec<_> =
+            live.map(|webhook| ContactRecipient::new(Webhook::clone(&webhook))).collect();
+        recipients.extend(contact_sharing::removed(engine, tenant)?);
+        Ok(recipients)
     }
 
     /// A tenant's webhook.

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use boxoffice_core::booking::{Booking, Details, Status, Units};
+use boxoffice_core::booking::{Booking, Status, Units};
 use boxoffice_core::change::Change;
 use boxoffice_core::ids::{BookingId, InventoryKind};
 use boxoffice_core::time::{SlotId, Timestamp};
@@ -15,6 +15,8 @@ use boxoffice_engine::{Batch, Engine, InventoryNumber, SubmitError, Subscription
 use serde::{Deserialize, Serialize};
 
 use super::Topic;
+use super::contact_sharing::sealed_contact;
+use crate::contacts::SealedContact;
 use crate::journal::{Heading, headed};
 use crate::routes::bookings::{AsOf, BookingBody, box_id, kind_of};
 use crate::time::Moment;
@@ -44,6 +46,8 @@ pub(super) struct News {
     /// In the batch; what is sold out comes last.
     pub(super) index: u32,
     pub(super) body: String,
+    /// Of the booking that it is about.
+    pub(super) contact: Option<SealedContact>,
 }
 
 /// Why a journal could not be read on.
@@ -255,7 +259,8 @@ impl<'a> Reader<'a> {
             let Some(booking) = self.booking(id, heading, change) else { continue };
             if let Some(topic) = self.topic_of(change) {
                 let body = self.booking_body(topic, &booking, change, heading.at, batch.sequence);
-                self.news.push(News { topic, sequence: batch.sequence, index, body });
+                let contact = sealed_contact(&booking);
+                self.news.push(News { topic, sequence: batch.sequence, index, body, contact });
             }
         }
         self.cursor.sequence = batch.sequence;
@@ -346,6 +351,7 @@ impl<'a> Reader<'a> {
             sequence: self.stock.sequence,
             index: u32::MAX - number,
             body: envelope(Topic::SoldOut, at, sold_out(self.stock, pool)),
+            contact: None,
         });
         self.news.extend(news);
     }
@@ -370,7 +376,7 @@ fn sold_out<'a>(stock: &'a StockView, pool: Option<&'a str>) -> SoldOut<'a> {
 }
 
 /// What a change of a booking is called, if anybody is told.
-fn topic_of(change: &Change) -> Option<Topic> {
+pub(crate) fn topic_of(change: &Change) -> Option<Topic> {
     match change {
         Change::Booked(booking) => Some(match booking.status {
             Status::OnHold { .. } => Topic::Held,
@@ -402,26 +408,24 @@ fn topic_of(change: &Change) -> Option<Topic> {
         | Change::BoxAdded(_)
         | Change::BoxPatched(_)
         | Change::TicketsImported(_)
-        | Change::ContactKept { .. }
         | Change::ContactForgotten { .. }
         | Change::Remembered { .. }
         | Change::KeysForgotten { .. }
-        | Change::EventInfoPatched(_) => None,
+        | Change::EventInfoPatched(_)
+        | Change::EventCancelled { .. }
+        | Change::EventDeleted => None,
     }
 }
 
 /// A booking right after a change, from what it was before or became later.
 fn after(other: &Booking, change: &Change, at: Timestamp, version: u32) -> Booking {
     let mut booking = Booking { version, ..other.clone() };
-    let details = |payment_reference: &Option<Arc<str>>| {
-        Details::of(payment_reference.clone(), other.metadata().cloned())
-    };
     if let Change::Moved { units, .. } | Change::Revived { units, .. } = change {
         booking.units = Units::clone(units);
     }
     if let Change::Confirmed { payment_reference, .. } | Change::Revived { payment_reference, .. } = change {
         booking.status = Status::Confirmed { confirmed_at: at };
-        booking.details = details(payment_reference);
+        booking.details = other.details_with_payment(payment_reference.clone());
     }
     if let Change::Revived { redeem_code, .. } = change {
         booking.redeem_code = *redeem_code;

@@ -11,12 +11,13 @@ use std::time::Duration;
 use boxoffice_core::ids::parts_of_name;
 use boxoffice_core::time::Timestamp;
 use boxoffice_engine::store::StoreError;
-use boxoffice_engine::{Engine, InventoryNumber, Standing};
+use boxoffice_engine::{Engine, InventoryNumber, Standing, SubmitError};
 use serde::de::DeserializeOwned;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior};
 
+use super::contact_sharing::{insert_contact, removal};
 use super::delivery::{self, Delivery, DeliveryState, Place, Verdict, document_name};
 use super::news::{self, Cursor, News, ReadError};
 use super::send::{Message, Sender};
@@ -164,10 +165,13 @@ impl Worker {
             while self.under_way.len() < ATTEMPTS_AT_ONCE
                 && let Some((delivery, first)) = endpoint.take_due(now)
             {
-                let message = message(&self.webhooks, webhook, &delivery, now);
-                let sender = Arc::clone(&self.sender);
+                let (engine, webhooks) = (self.engine.clone(), Arc::clone(&self.webhooks));
+                let (sender, webhook) = (Arc::clone(&self.sender), Arc::clone(webhook));
                 self.under_way.spawn(async move {
-                    let result = sender.send(&message).await;
+                    let result = match message(&engine, &webhooks, &webhook, &delivery, now).await {
+                        Ok(message) => sender.send(&message).await,
+                        Err(error) => Err(format!("the contact could not be opened: {error}")),
+                    };
                     Tried { delivery, first, result }
                 });
             }
@@ -432,9 +436,11 @@ impl Worker {
         self.webhooks.by_id.write().remove(&id);
         self.endpoints.remove(&id);
         let deleted = webhook.fingerprint.map(|_| webhook.document(super::DELETED_PREFIX));
+        let removal = removal(webhook, engine.now());
         let forget = move || -> Result<(), Problem> {
             let mut documents = vec![(format!("{}{id}", super::DOCUMENT_PREFIX), None)];
             documents.extend(deleted);
+            documents.extend(removal);
             for prefix in [delivery::DOCUMENT_PREFIX, CURSOR_PREFIX] {
                 let own = engine.documents(&format!("{prefix}{id}/"))?;
                 documents.extend(own.into_iter().map(|(name, _)| (name, None)));
@@ -584,6 +590,7 @@ fn pending(webhook: &Webhook, inventory: InventoryNumber, news: News, now: Times
         place,
         topic: news.topic,
         body: news.body,
+        contact: news.contact.filter(|_| webhook.include_contact),
         created_at_ms: now.0,
         state: DeliveryState::Pending { due_at_ms: now.0 },
         failures: 0,
@@ -591,16 +598,26 @@ fn pending(webhook: &Webhook, inventory: InventoryNumber, news: News, now: Times
     }
 }
 
-fn message(webhooks: &Webhooks, webhook: &Webhook, delivery: &Delivery, now: Timestamp) -> Message {
+async fn message(
+    engine: &Engine,
+    webhooks: &Webhooks,
+    webhook: &Webhook,
+    delivery: &Delivery,
+    now: Timestamp,
+) -> Result<Message, SubmitError> {
     let seconds = now.0.div_euclid(1_000);
     let secret = webhooks.secret_of(&webhook.id);
-    Message {
+    let body = match &delivery.contact {
+        Some(contact) => insert_contact(engine, &webhook.tenant, &delivery.body, contact).await?,
+        None => delivery.body.clone(),
+    };
+    Ok(Message {
         url: webhook.url.clone(),
         id: delivery.id.clone(),
         seconds,
-        signature: signature::sign(&secret, &delivery.id, seconds, &delivery.body),
-        body: delivery.body.clone(),
-    }
+        signature: signature::sign(&secret, &delivery.id, seconds, &body),
+        body,
+    })
 }
 
 fn word(verdict: Verdict) -> &'static str {
@@ -632,6 +649,7 @@ mod tests {
             place: Place { inventory, sequence, index: 0 },
             topic: Topic::Held,
             body: String::new(),
+            contact: None,
             created_at_ms: 0,
             state: DeliveryState::Pending { due_at_ms },
             failures,

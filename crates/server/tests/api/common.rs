@@ -49,7 +49,7 @@ fn addresses_that_lead_nowhere_are_told_from_methods_that_are_not_taken() {
     }
     for (method, path, allowed) in [
         ("DELETE", "/v1/events", "GET,HEAD,POST"),
-        ("PUT", "/v1/events/a", "GET,HEAD,PATCH"),
+        ("PUT", "/v1/events/a", "GET,HEAD,PATCH,DELETE"),
         ("GET", "/v1/events/a/block", "POST"),
         ("POST", "/v1/events/a/seats", "GET,HEAD"),
         ("GET", "/v1/schedules/a/tickets", "PUT"),

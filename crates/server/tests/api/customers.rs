@@ -4,7 +4,7 @@ use boxoffice_engine::store::{EmbeddedStore, Store};
 use serde_json::{Value, json};
 
 use crate::server::Server;
-use crate::venue::{Venue, best, event_body, section, with};
+use crate::venue::{Venue, best, booking_url, event_body, section, unique, with};
 
 #[test]
 fn contact_details_are_never_stored_in_the_clear_and_can_be_erased() {
@@ -44,7 +44,7 @@ fn contact_details_are_never_stored_in_the_clear_and_can_be_erased() {
 #[test]
 fn a_retry_after_an_erasure_still_gets_the_first_answer() {
     let hall = Venue::hall(1, 9);
-    let customer = crate::venue::unique("customer");
+    let customer = unique("customer");
     let want = with(best(1), &json!({ "customer": customer, "contact": { "email": "a@example.com" } }));
     let first = hall.booking_call(&want).key("key").send();
     hall.server.call("DELETE", &format!("/v1/customers/{customer}/contact")).send().expect(204);
@@ -92,4 +92,41 @@ fn who_cannot_book_leaves_no_key_behind() {
     let _files = std::sync::Arc::into_inner(server).expect("nobody else has it").kill();
     let keys = EmbeddedStore::open(&data).expect("a store").documents("contact/").expect("its documents");
     assert_eq!(keys.len(), 1, "of the one who booked");
+}
+
+#[test]
+fn each_booking_keeps_its_own_contact_until_it_is_erased() {
+    let hall = Venue::hall(1, 9);
+    let customer = unique("customer");
+    let want = |email: &str| with(best(1), &json!({ "customer": customer, "contact": { "email": email } }));
+    let contact = |email: &str| json!({ "email": email, "phone": null });
+    let first = hall.booked(&want("a@example.com"));
+    let second = hall.booked(&want("b@example.com"));
+    let none = hall.booked(&with(best(1), &json!({ "customer": customer })));
+    assert_eq!(
+        (&first["contact"], &second["contact"]),
+        (&contact("a@example.com"), &contact("b@example.com"))
+    );
+    assert_eq!(hall.booking(&first)["contact"], contact("a@example.com"), "a later booking changes nothing");
+    let paid = hall.act(&first, "confirm", &json!({})).expect(200);
+    assert_eq!(paid["contact"], contact("a@example.com"));
+    let listed = || {
+        let list = hall.server.get(&format!("/v1/bookings?customer={customer}")).expect(200);
+        list["items"].as_array().expect("items").iter().map(|one| one["contact"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(), [Value::Null, contact("b@example.com"), contact("a@example.com")]);
+    let mut stream = hall.server.call("GET", &format!("{}/stream", booking_url(&second))).watch();
+    assert_eq!(stream.expect("booking").data["contact"], contact("b@example.com"));
+    let extend = json!({ "op": "extend", "id": second["id"], "seconds": 60 });
+    let cancel = json!({ "op": "cancel", "id": none["id"] });
+    let batch = hall.server.post("/v1/batch", &json!({ "commands": [extend, cancel] })).expect(200);
+    let told = |index: usize| &batch["results"][index]["body"]["contact"];
+    assert_eq!((told(0), told(1)), (&contact("b@example.com"), &Value::Null));
+
+    hall.server.call("DELETE", &format!("/v1/customers/{customer}/contact")).send().expect(204);
+    assert_eq!(listed(), [Value::Null, Value::Null, Value::Null]);
+    assert_eq!(hall.booking(&first)["contact"], Value::Null);
+    let third = hall.booked(&want("c@example.com"));
+    assert_eq!(hall.booking(&third)["contact"], contact("c@example.com"));
+    assert_eq!(hall.booking(&first)["contact"], Value::Null, "what was erased stays so");
 }

@@ -220,6 +220,11 @@ const CODES: &[(u16, &str, Provoke)] = &[
         museum.booked(&places(&slot_at_ten(1), 2));
         museum.server.call("DELETE", &museum.at(&format!("/slots/{}", slot_at_ten(1)))).send()
     }),
+    (409, "EVENT_HAS_BOOKINGS", || {
+        let hall = Venue::hall(1, 1);
+        hall.booked(&best(1));
+        hall.server.call("DELETE", &hall.at("")).send()
+    }),
     (410, "HOLD_EXPIRED", || {
         let hall = Venue::hall(1, 1);
         let over = hall.expired(&best(1));

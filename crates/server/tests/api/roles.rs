@@ -71,6 +71,8 @@ fn every_route_is_open_to_its_roles_and_to_no_others() {
         ("GET", "/v1/events/gala/seats", json!({}), [true, true, true, true]),
         ("POST", "/v1/events", event_body("gala", &section(1, 1)), [true, false, false, false]),
         ("PATCH", "/v1/events/gala", json!({ "name": "Gala" }), [true, false, false, false]),
+        ("POST", "/v1/events/none/cancel", json!({ "reason": "storm" }), [true, false, false, false]),
+        ("DELETE", "/v1/events/none", json!({}), [true, false, false, false]),
         ("POST", "/v1/events/gala/block", seats.clone(), [true, true, false, false]),
         ("POST", "/v1/events/gala/unblock", seats, [true, true, false, false]),
         ("GET", "/v1/schedules", json!({}), [true, true, true, true]),
@@ -118,6 +120,8 @@ fn every_route_is_open_to_its_roles_and_to_no_others() {
             [true, true, false, false],
         ),
         ("GET", "/v1/attempts", json!({}), [true, true, false, false]),
+        ("GET", "/v1/export", json!({}), [true, true, false, false]),
+        ("GET", "/v1/events/gala/seats/A-1/1-1", json!({}), [true, true, true, true]),
         ("GET", "/metrics", json!({}), [true, true, false, false]),
     ];
     for (method, path, body, allowed) in rows {
@@ -287,5 +291,42 @@ fn only_operators_and_admins_force_a_redemption() {
         let answer = guarded.send(role, "POST", "/v1/batch", &batch).expect(200);
         let code = &answer["results"][0]["body"]["code"];
         assert_eq!(code, if status == 200 { "ALREADY_REDEEMED" } else { "FORBIDDEN" }, "{role}");
+    }
+}
+
+#[test]
+fn contacts_are_shown_to_admins_and_operators_only() {
+    let guarded = Guarded::new();
+    let contact = json!({ "contact": { "email": "ann@example.com" } });
+    let shown = json!({ "email": "ann@example.com", "phone": null });
+    for (role, expected) in ROLES.into_iter().zip([shown.clone(), shown.clone(), Value::Null, Value::Null]) {
+        let made = guarded.book(role, &contact).expect(201);
+        assert_eq!(made["contact"], expected, "{role}");
+        let token = made["hold_token"].as_str().expect("a token");
+        let call = guarded.server.call("GET", &booking_url(&made)).header("Hold-Token", token);
+        let read = call.header("Authorization", &format!("Bearer {}", guarded.key(role))).send().expect(200);
+        assert_eq!(read["contact"], expected, "{role}");
+    }
+    let exported =
+        |role: &str| guarded.send(role, "GET", "/v1/export?what=bookings", &json!({})).text().to_owned();
+    let lines = |table: &str| table.lines().filter(|line| line.contains(",ann@example.com,")).count();
+    assert_eq!((lines(&exported("admin")), lines(&exported("operator"))), (4, 0));
+    let bookings = exported("operator").lines().filter(|line| line.contains(",event,gala,")).count();
+    assert_eq!(bookings, 4, "without contacts");
+}
+
+#[test]
+fn booking_of_a_seat_is_named_to_callers_who_may_see_it() {
+    let guarded = Guarded::new();
+    let made = guarded.book("seller", &json!({})).expect(201);
+    let seat = &made["seats"][0]["seat"].as_str().expect("a seat");
+    let path = format!("/v1/events/gala/seats/A-1/{seat}");
+    let other = guarded.make_key("seller");
+    let keys = ["admin", "operator", "seller", "public"].map(|role| guarded.key(role).to_owned());
+    let rows = keys.iter().zip([&made["id"], &made["id"], &made["id"], &Value::Null]);
+    for (key, expected) in rows.chain([(&other, &Value::Null)]) {
+        let shown = guarded.send_by(key, "GET", &path, &json!({})).expect(200);
+        assert_eq!(&shown["booking"], expected);
+        assert_eq!((&shown["state"], &shown["hold_expires_at"]), (&json!("held"), &made["expires_at"]));
     }
 }

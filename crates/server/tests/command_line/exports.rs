@@ -21,6 +21,8 @@ fn bookings_and_utilization_are_tables() {
     assert_eq!(server.ask("DELETE", "/v1/customers/ben/contact", None).0, 204);
     let formula = json!({ "customer": "=cmd()", "event": "hall", "best_available": { "quantity": 1 } });
     assert_eq!(server.post("/v1/bookings", &formula).0, 201);
+    let running = |what: &str| run(&["export", "--server", &server.url(), "--what", what]).well();
+    let (running_bookings, running_utilization) = (running("bookings"), running("utilization"));
     server.stop();
 
     let bookings = run(&["export", "--data", path(&data), "--what", "bookings"]).well();
@@ -44,12 +46,14 @@ fn bookings_and_utilization_are_tables() {
     );
 
     assert_eq!(run(&["export", "--data", path(&data)]).well(), bookings, "if nothing is said");
+    assert_eq!(running_bookings, bookings, "a running server exports the same");
 
     let file = home.path().join("utilization.csv");
     run(&["export", "--data", path(&data), "--what", "utilization", "--out", path(&file)]).well();
     let expected = "tenant,kind,inventory,part,capacity,held,sold,available,blocked,rate\n\
                     default,event,hall,A-1,20,2,2,16,0,20.0\n";
     assert_eq!(std::fs::read_to_string(&file).unwrap(), expected);
+    assert_eq!(running_utilization, expected);
     let none = run(&["export", "--data", path(&data), "--what", "utilization", "--tenant", "other"]).well();
     assert_eq!(none.lines().count(), 1);
     run(&["export", "--data", path(&data), "--what", "money"]).badly(2, &["money"]);

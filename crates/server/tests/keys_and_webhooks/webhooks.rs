@@ -380,3 +380,52 @@ fn webhooks_lead_to_public_addresses_over_https_only() {
     let body = json!({ "url": "https://93.184.216.34/", "events": ["booking.held"] });
     server.post(None, "/v1/webhooks", &body).expect(201);
 }
+
+#[test]
+fn webhook_is_sent_contacts_only_if_it_asks_and_the_audit_lists_it() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), INSECURE);
+    let (plain, with_contacts) = (Receiver::start(&[]), Receiver::start(&[]));
+    add_event(&server, "gala", 3);
+    let events = ["booking.held", "booking.confirmed"];
+    let webhook = add_webhook(&server, &plain.url, &events);
+    assert_eq!(webhook["include_contact"], false);
+    let asking = json!({ "url": with_contacts.url, "events": events, "include_contact": true });
+    let asking = server.post(None, "/v1/webhooks", &asking).expect(201);
+    assert_eq!(asking["include_contact"], true);
+    let book = |customer: &str, metadata: Value| {
+        let wanted = json!({ "customer": customer, "event": "gala", "best_available": { "quantity": 1 },
+            "contact": { "email": "ann@example.com" }, "metadata": metadata });
+        server.post(None, "/v1/bookings", &wanted).expect(201)
+    };
+    let first = book("\",\"contact\":null", json!({ "a": 1, "contact": null }));
+    let expected = json!({ "email": "ann@example.com", "phone": null });
+    let told = with_contacts.wait_for(1);
+    let message = told[0].json();
+    assert_eq!(message["data"]["contact"], expected);
+    assert_eq!(message["data"]["metadata"], json!({ "a": 1, "contact": null }));
+    assert!(told[0].is_signed_with(&text(&asking["secret"])));
+    assert_eq!(plain.wait_for(1)[0].json()["data"]["contact"], Value::Null);
+
+    // What is erased before a message is sent is not in it, and no delivery has kept a copy.
+    let deliveries = format!("/v1/webhooks/{}/deliveries", text(&asking["id"]));
+    let delivered = wait_for("the delivery to be recorded", || {
+        let list = server.get(None, &deliveries).expect(200);
+        list["items"].as_array().unwrap().iter().find(|one| one["status"] == "delivered").cloned()
+    });
+    let customer = "%22%2C%22contact%22%3Anull";
+    assert_eq!(server.delete(None, &format!("/v1/customers/{customer}/contact")).status, 204);
+    server.post(None, &format!("{deliveries}/{}/replay", text(&delivered["id"])), &json!({})).expect(200);
+    assert_eq!(with_contacts.wait_for(2)[1].json()["data"]["contact"], Value::Null);
+
+    act(&server, &first, "confirm", &json!({}));
+    assert_eq!(server.delete(None, &format!("/v1/webhooks/{}", text(&asking["id"]))).status, 204);
+    let audit = server.get(None, &format!("/v1/audit?booking={}", text(&first["id"]))).expect(200);
+    let deeds: Vec<_> = audit["items"].as_array().unwrap().iter().map(|deed| text(&deed["action"])).collect();
+    assert_eq!(deeds, ["booked", "contact_shared", "confirmed", "contact_shared"]);
+    let details = json!({ "webhook": asking["id"], "url": asking["url"], "event": "booking.held" });
+    assert_eq!(audit["items"][1]["details"], details);
+    let second = book("ben", Value::Null);
+    let audit = server.get(None, &format!("/v1/audit?booking={}", text(&second["id"]))).expect(200);
+    assert_eq!(audit["items"].as_array().unwrap().len(), 1, "the webhook was removed before");
+}

@@ -203,6 +203,8 @@ fn booking_of(command: &Command) -> Option<BookingId> {
         | Action::ImportTickets(_)
         | Action::Expire
         | Action::ForgetContact(_)
-        | Action::ForgetKeys => None,
+        | Action::ForgetKeys
+        | Action::CancelEvent(_)
+        | Action::DeleteEvent => None,
     }
 }

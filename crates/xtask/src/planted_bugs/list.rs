@@ -432,8 +432,15 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         "snapshot-loses-latest-booking",
         "after a restart a customer at the limit is sent to another booking than the one that came back to life",
         "snapshot.rs",
-        "account.contact.is_some() || account.latest != account.newest",
-        "account.contact.is_some()",
+        "account.latest != account.newest",
+        "account.latest != account.latest",
+    ),
+    bug(
+        "payment-loses-contact",
+        "a buyer who paid can no longer be reached",
+        "booking.rs",
+        "Details { payment_reference, redemption: None, ..details }.if_any()",
+        "Details { payment_reference, metadata: details.metadata, ..Details::default() }.if_any()",
     ),
     bug(
         "snapshot-seat-with-two-owners",

@@ -14,8 +14,8 @@ use crate::change::Change;
 use crate::ids::{Actor, BookingId, RedeemCode, check_text};
 use crate::inventory::Inventory;
 use crate::limits::{
-    BOOKINGS_PER_INVENTORY_MAX, CONTACT_BYTES_MAX, CUSTOMER_CHARACTERS_MAX, HOLD_SECONDS_MAX,
-    METADATA_BYTES_MAX, OWN_BOOKINGS_EXAMINED_MAX,
+    BOOKING_REFERENCE_CHARACTERS_MAX, BOOKINGS_PER_INVENTORY_MAX, CONTACT_BYTES_MAX, CUSTOMER_CHARACTERS_MAX,
+    HOLD_SECONDS_MAX, METADATA_BYTES_MAX, OWN_BOOKINGS_EXAMINED_MAX,
 };
 use crate::outcome::Reply;
 use crate::refusal::Refusal;
@@ -36,8 +36,10 @@ pub struct Book {
     pub id: BookingId,
     /// Whose it is.
     pub customer: Arc<str>,
-    /// How to reach the customer, sealed; replaces what was given before.
-    pub contact: Option<Box<[u8]>>,
+    /// How to reach the customer about this booking, sealed.
+    pub contact: Option<Arc<[u8]>>,
+    /// The caller's own number or name for the booking.
+    pub reference: Option<Arc<str>>,
     /// What is asked for.
     pub want: Want,
     /// How long the hold lasts, if not as long as the rules say.
@@ -85,6 +87,7 @@ impl Book {
             id,
             customer: customer.into(),
             contact: None,
+            reference: None,
             want,
             hold_ttl_seconds: None,
             hold_at_most_default: false,
@@ -126,21 +129,30 @@ impl Book {
             redeem_code: inventory.free_code(self.redeem_code),
             created_by: by,
             created_at: now,
-            details: Details::of(None, self.metadata.clone()),
+            details: self.details(),
             version: 1,
         };
-        let mut decision = Decision::one(Change::Booked(Arc::new(booking)), Reply::Booking(self.id));
-        if let Some(contact) = &self.contact {
-            let (customer, contact) = (Arc::clone(&self.customer), contact.clone());
-            decision.changes.push(Change::ContactKept { customer, contact });
+        Ok(Decision::one(Change::Booked(Arc::new(booking)), Reply::Booking(self.id)))
+    }
+
+    fn details(&self) -> Option<Arc<Details>> {
+        Details {
+            payment_reference: None,
+            metadata: self.metadata.clone(),
+            contact: self.contact.clone(),
+            reference: self.reference.clone(),
+            redemption: None,
         }
-        Ok(decision)
+        .if_any()
     }
 
     fn check_form(&self) -> Result<(), Refusal> {
         check_text(&self.customer, CUSTOMER_CHARACTERS_MAX, "/customer")?;
         if self.contact.as_ref().is_some_and(|contact| contact.len() > CONTACT_BYTES_MAX) {
             return Err(Refusal::invalid("/contact", format!("must be at most {CONTACT_BYTES_MAX} bytes")));
+        }
+        if let Some(reference) = &self.reference {
+            check_text(reference, BOOKING_REFERENCE_CHARACTERS_MAX, "/reference")?;
         }
         if self.metadata.as_ref().is_some_and(|metadata| metadata.len() > METADATA_BYTES_MAX) {
             return Err(Refusal::invalid("/metadata", format!("must be at most {METADATA_BYTES_MAX} bytes")));

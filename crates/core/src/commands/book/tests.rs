@@ -314,7 +314,7 @@ fn slots_table() -> Reached {
         book("b2", "bob").places("2026-12-02T09:00", 4),
         "on hold 2026-12-02T09:00 x4 for 400 until 600",
     );
-    let close = PatchSlot { slot: slot("2026-12-01T12:00"), closed: Some(true), capacity: None };
+    let close = PatchSlot { slot: slot("2026-12-01T12:00"), closed: Some(true), capacity: None, price: None };
     scene.row(Action::PatchSlot(close), "2026-12-01T12:00 until 15:00 closed, 4 of 4 left");
     scene.row(
         book("b3", "bob").places("2026-12-02T09:00", 1),
@@ -411,6 +411,7 @@ fn boxes_table() -> Reached {
     scene.row(book("b7", "ann").boxes("morning", 1), "on hold morning x1 for 300 until 2200");
     let close = crate::commands::PatchBox {
         id: "morning".into(),
+        name: None,
         closed: Some(true),
         quantity: Some(2),
         price: None,
@@ -463,15 +464,21 @@ fn common_table() -> Reached {
     let with = |contact: usize, metadata: usize| Book {
         contact: Some(vec![1; contact].into()),
         metadata: Some(vec![2; metadata].into()),
+        reference: Some("order 7".into()),
         ..book("b3", "bob").best(1)
     };
+    for reference in ["", "a\nb", &"r".repeat(65)] {
+        let wrong = Book { reference: Some(reference.into()), ..book("b3", "bob").best(1) };
+        scene.row(wrong, "INVALID_REQUEST /reference");
+    }
     scene.row(with(4_097, 1), "INVALID_REQUEST /contact");
     scene.row(with(1, 4_097), "INVALID_REQUEST /metadata");
     scene.row(with(4_096, 4_096), "on hold A-1 1-5 for 1000 until 900");
     let booking = scene.inventory.booking(id("b3")).unwrap();
     assert_eq!(booking.metadata().map(|metadata| &**metadata), Some([2; 4_096].as_slice()));
     assert_eq!((booking.created_by, booking.created_at, booking.version), (Actor(7), second(0), 1));
-    assert_eq!(scene.inventory.customers().get("bob").unwrap().contact, Some([1; 4_096].as_slice()));
+    assert_eq!(booking.contact().map(|contact| &**contact), Some([1; 4_096].as_slice()));
+    assert_eq!(booking.reference().map(|reference| &**reference), Some("order 7"));
     scene.row(book("b4", &"c".repeat(200)).best(1).for_seconds(1_000), "on hold A-1 1-6 for 1000 until 1000");
 
     // Redeemed units still count for the customer; freed ones do not.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use boxoffice_core::booking::{AreaClaim, Booking, Details, SeatClaim, Status, Units};
 use boxoffice_core::commands::{
-    AreaWish, BestAvailable, Book, Cancel, Confirm, Destination, Extend, Move, Redeem, SeatWish, UnitChoice,
-    Unredeem, Want,
+    AreaWish, BestAvailable, Book, Cancel, CancelEvent, Confirm, Destination, Extend, Move, Redeem, SeatWish,
+    UnitChoice, Unredeem, Want,
 };
 use boxoffice_core::ids::{Actor, BookingId, RedeemCode};
 use boxoffice_core::money::Money;
@@ -140,15 +140,18 @@ impl Model {
             redeem_code: self.free_code(book.redeem_code),
             created_by: by,
             created_at: now,
-            details: Details::of(None, book.metadata.clone()),
+            details: details(Details {
+                payment_reference: None,
+                metadata: book.metadata.clone(),
+                contact: book.contact.clone(),
+                reference: book.reference.clone(),
+                redemption: None,
+            }),
             version: 1,
             units,
         };
         self.booking_order.push(book.id);
         self.install(booking);
-        if let Some(contact) = &book.contact {
-            self.customers.get_mut(&book.customer).expect("who just booked").contact = Some(contact.clone());
-        }
         Ok(self.shown(book.id))
     }
 
@@ -209,7 +212,7 @@ impl Model {
 
     pub(super) fn check_open(&self) -> Decided<()> {
         let status = self.terms.as_ref().expect("an inventory that exists").status;
-        refuse_if(status == InventoryStatus::Closed, Refusal::InventoryClosed)
+        refuse_if(status != InventoryStatus::Open, Refusal::InventoryClosed)
     }
 
     pub(super) fn check_sales(&self, now: Timestamp) -> Decided<()> {
@@ -257,7 +260,7 @@ impl Model {
                     self.shelves()?[number as usize].check_collectable(now)?;
                 }
                 let paid = self.restate(confirm.booking, Status::Confirmed { confirmed_at: now });
-                paid.details = Details::of(confirm.payment_reference.clone(), booking.metadata().cloned());
+                paid.details = paid_details(&booking, confirm.payment_reference.clone());
             }
             Status::Confirmed { .. } => {
                 let same = booking.payment_reference() == confirm.payment_reference.as_ref();
@@ -280,7 +283,7 @@ impl Model {
                     status: Status::Confirmed { confirmed_at: now },
                     units,
                     redeem_code,
-                    details: Details::of(confirm.payment_reference.clone(), booking.metadata().cloned()),
+                    details: paid_details(&booking, confirm.payment_reference.clone()),
                     version: booking.version + 1,
                     ..booking
                 });
@@ -372,6 +375,37 @@ impl Model {
         self.free(cancel.booking);
         self.restate(cancel.booking, Status::Cancelled { confirmed_at, cancelled_at: now });
         Ok(self.shown(cancel.booking))
+    }
+
+    pub(super) fn cancel_event(&mut self, now: Timestamp, cancel: &CancelEvent) -> Decided<Grant> {
+        form::check_text(&cancel.reason, 500)?;
+        self.hall()?;
+        let (mut holds_ended, mut bookings_cancelled) = (0, 0);
+        let mut reached = Vec::new();
+        for (id, booking) in &self.bookings {
+            let confirmed_at = match booking.status {
+                Status::OnHold { .. } => None,
+                Status::Confirmed { confirmed_at } if !has_redeemed_units(booking) => Some(confirmed_at),
+                _ => continue,
+            };
+            *(if confirmed_at.is_none() { &mut holds_ended } else { &mut bookings_cancelled }) += 1;
+            reached.push((*id, confirmed_at));
+        }
+        if !cancel.dry_run {
+            for (id, confirmed_at) in reached {
+                self.free(id);
+                self.restate(id, Status::Cancelled { confirmed_at, cancelled_at: now });
+            }
+            self.terms.as_mut().expect("events have terms").status = InventoryStatus::Cancelled;
+        }
+        Ok(Grant::EventCancelled { holds_ended, bookings_cancelled })
+    }
+
+    pub(super) fn delete_event(&mut self) -> Decided<Grant> {
+        self.hall()?;
+        refuse_if(!self.bookings.is_empty(), Refusal::EventHasBookings)?;
+        self.terms.as_mut().expect("events have terms").status = InventoryStatus::Deleted;
+        Ok(Grant::Done)
     }
 
     pub(super) fn move_booking(&mut self, now: Timestamp, moving: &Move) -> Decided<Grant> {
@@ -513,15 +547,9 @@ impl Model {
         status: Status,
         redemption: Option<Box<[Option<Timestamp>]>>,
     ) -> &mut Booking {
-        let (payment_reference, metadata) =
-            (booking.payment_reference().cloned(), booking.metadata().cloned());
+        let kept = booking.details.as_deref().cloned().unwrap_or_default();
         let restated = self.restate(booking.id, status);
-        restated.details = match (payment_reference, metadata, redemption) {
-            (None, None, None) => None,
-            (payment_reference, metadata, redemption) => {
-                Some(Arc::new(Details { payment_reference, metadata, redemption }))
-            }
-        };
+        restated.details = details(Details { redemption, ..kept });
         restated
     }
 
@@ -627,7 +655,7 @@ impl Model {
         self.give(&booking.units, booking.id);
         let latest = booking.id;
         let customer = self.customers.entry(Arc::clone(&booking.customer));
-        customer.and_modify(|known| known.latest = latest).or_insert(Customer { latest, contact: None });
+        customer.and_modify(|known| known.latest = latest).or_insert(Customer { latest });
         self.bookings.insert(booking.id, booking);
     }
 
@@ -639,4 +667,15 @@ impl Model {
         }
         RedeemCode::from_random(number)
     }
+}
+
+/// Details that say nothing are none.
+fn details(details: Details) -> Option<Arc<Details>> {
+    (details != Details::default()).then(|| Arc::new(details))
+}
+
+/// All that was known of a booking, with its payment.
+fn paid_details(booking: &Booking, payment_reference: Option<Arc<str>>) -> Option<Arc<Details>> {
+    let kept = booking.details.as_deref().cloned().unwrap_or_default();
+    details(Details { payment_reference, redemption: None, ..kept })
 }

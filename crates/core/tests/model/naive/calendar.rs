@@ -241,6 +241,9 @@ impl Model {
         if let Some(capacity) = patch.capacity {
             form::check_number(capacity, 1_000_000)?;
         }
+        if let Some(price) = patch.price {
+            form::check_price(price)?;
+        }
         let slot = self.find_slot(patch.slot)?;
         let booked = slot.booked();
         let too_few = patch.capacity.is_some_and(|capacity| capacity < booked);
@@ -248,6 +251,7 @@ impl Model {
         let slot = self.calendar_mut().slots.get_mut(&patch.slot).expect("it was found");
         slot.capacity = patch.capacity.unwrap_or(slot.capacity);
         slot.closed = patch.closed.unwrap_or(slot.closed);
+        slot.price = patch.price.unwrap_or(slot.price);
         self.shown_slot(patch.slot)
     }
 

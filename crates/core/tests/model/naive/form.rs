@@ -88,8 +88,8 @@ pub(super) fn patched_terms(old: &Terms, patch: &TermsPatch) -> Decided<Terms> {
     if let Some(name) = &patch.name {
         terms.name.clone_from(name);
     }
-    if let Some(status) = patch.status {
-        terms.status = status;
+    if let Some(open) = patch.open {
+        terms.status = if open { InventoryStatus::Open } else { InventoryStatus::Closed };
     }
     if let SalesPatch::Window(window) = patch.sales {
         terms.sales = window;
@@ -241,6 +241,7 @@ pub(super) fn check_choice(choice: &UnitChoice) -> Decided<()> {
 pub(super) fn check_book(book: &Book) -> Decided<()> {
     check_text(&book.customer, 200)?;
     require(book.contact.as_ref().is_none_or(|contact| contact.len() <= 4_096))?;
+    book.reference.as_ref().map_or(Ok(()), |reference| check_text(reference, 64))?;
     require(book.metadata.as_ref().is_none_or(|metadata| metadata.len() <= 4_096))?;
     if let Some(seconds) = book.hold_ttl_seconds {
         check_number(seconds, 86_400)?;

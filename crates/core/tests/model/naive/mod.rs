@@ -17,7 +17,7 @@ use boxoffice_core::commands::{PatchEvent, PatchShop};
 use boxoffice_core::ids::{BookingId, InventoryKind, RedeemCode};
 use boxoffice_core::outcome::{Grant, Outcome, Summary};
 use boxoffice_core::refusal::{Refusal, RefusalKind};
-use boxoffice_core::rules::{Rules, Terms};
+use boxoffice_core::rules::{InventoryStatus, Rules, Terms};
 use boxoffice_core::seats::{Seat, SeatState};
 use boxoffice_core::time::Timestamp;
 
@@ -52,7 +52,6 @@ pub(crate) enum Stock {
 pub(crate) struct Customer {
     /// The booking that was made, or came back to life, last.
     pub(crate) latest: BookingId,
-    pub(crate) contact: Option<Box<[u8]>>,
 }
 
 /// The first answer of an idempotency key, as the core gave it and the model agreed to.
@@ -235,13 +234,10 @@ impl Model {
             Action::Move(moving) => self.move_booking(now, moving),
             Action::Redeem(redeem) => self.redeem(now, redeem),
             Action::Unredeem(unredeem) => self.unredeem(unredeem),
+            Action::CancelEvent(cancel) => self.cancel_event(now, cancel),
+            Action::DeleteEvent => self.delete_event(),
             Action::Expire => Ok(Grant::Done),
-            Action::ForgetContact(forget) => {
-                if let Some(customer) = self.customers.get_mut(&forget.customer) {
-                    customer.contact = None;
-                }
-                Ok(Grant::Done)
-            }
+            Action::ForgetContact(_) => Ok(Grant::Done),
             Action::ForgetKeys => {
                 self.keys.retain(|_, kept| kept.keep_until > now);
                 Ok(Grant::Done)
@@ -282,6 +278,9 @@ impl Model {
 
     fn patch_event(&mut self, patch: &PatchEvent) -> Decided<Grant> {
         let hall = self.hall()?;
+        let status = self.terms.as_ref().expect("events have terms").status;
+        let reopens = status == InventoryStatus::Cancelled && patch.terms.open.is_some();
+        refuse_if(reopens, Refusal::InventoryClosed)?;
         let terms = form::patched_terms(self.terms.as_ref().expect("events have terms"), &patch.terms)?;
         let mut hall = hall.clone();
         let (info, new) = (&mut hall.info, patch.info.clone());
@@ -327,10 +326,16 @@ impl Model {
         }))
     }
 
+    fn status(&self) -> Option<InventoryStatus> {
+        self.terms.as_ref().map(|terms| terms.status)
+    }
+
     pub(crate) fn hall(&self) -> Decided<&Hall> {
         match &self.stock {
-            Stock::Event(hall) => Ok(hall),
-            Stock::Nothing | Stock::Schedule(_) | Stock::Shop(_) => refuse(Refusal::EventNotFound),
+            Stock::Event(hall) if self.status() != Some(InventoryStatus::Deleted) => Ok(hall),
+            Stock::Event(_) | Stock::Nothing | Stock::Schedule(_) | Stock::Shop(_) => {
+                refuse(Refusal::EventNotFound)
+            }
         }
     }
 

@@ -93,6 +93,9 @@ impl Model {
     }
 
     pub(super) fn patch_box(&mut self, patch: &PatchBox) -> Decided<Grant> {
+        if let Some(name) = &patch.name {
+            form::check_text(name, 200)?;
+        }
         if let Some(quantity) = patch.quantity {
             form::check_number(quantity, 1_000_000)?;
         }
@@ -106,6 +109,7 @@ impl Model {
         let too_few = patch.quantity.is_some_and(|quantity| quantity < booked);
         refuse_if(too_few, Refusal::CapacityBelowBookedCount { booked })?;
         let shelf = &mut self.shelves_mut()[number];
+        shelf.name = patch.name.clone().unwrap_or(shelf.name.clone());
         shelf.quantity = patch.quantity.unwrap_or(shelf.quantity);
         shelf.price = patch.price.unwrap_or(shelf.price);
         shelf.pickup = patch.pickup.unwrap_or(shelf.pickup);

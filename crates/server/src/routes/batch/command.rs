@@ -8,6 +8,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{ObjectBuilder, SchemaType};
 use utoipa::openapi::{RefOr, Schema};
+use uuid::Uuid;
 
 use crate::by_name::ByName;
 use crate::caller::Caller;
@@ -17,9 +18,10 @@ use crate::input::Strict;
 use crate::problem::Problem;
 use crate::routes::bookings::cancel::Cancellation;
 use crate::routes::bookings::confirm::Payment;
-use crate::routes::bookings::create::{NewBooking, OPERATION};
+use crate::routes::bookings::create::OPERATION;
 use crate::routes::bookings::extend::Extension;
 use crate::routes::bookings::move_booking::Target;
+use crate::routes::bookings::new_booking::NewBooking;
 use crate::routes::bookings::operation;
 use crate::routes::bookings::redeem::Redemption;
 
@@ -60,6 +62,21 @@ impl Op {
             | Op::Move(id, _)
             | Op::Redeem(id, _) => On::Booking(*id),
             Op::Refused(_) => On::Nothing,
+        }
+    }
+}
+
+impl Op {
+    /// The id that the caller chose for a new booking.
+    fn booked_id(&self) -> Option<Uuid> {
+        match self {
+            Op::Book(request) => request.id,
+            Op::Confirm(..)
+            | Op::Extend(..)
+            | Op::Cancel(..)
+            | Op::Move(..)
+            | Op::Redeem(..)
+            | Op::Refused(_) => None,
         }
     }
 }
@@ -256,7 +273,7 @@ impl BatchCommand {
         match (&self.key, &header_key.0) {
             (Some(key), _) => IdempotencyKey::new(key),
             (None, Some(key)) => Ok(IdempotencyKey(Some(format!("{key}#{index}")))),
-            (None, None) => Ok(IdempotencyKey(None)),
+            (None, None) => Ok(IdempotencyKey(None).or_booking_id(self.op.booked_id())),
         }
     }
 }

@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::answer::address;
+use crate::contacts::Contact;
 use crate::ids::uuid;
 use crate::time::Moment;
 
@@ -32,6 +33,12 @@ pub(crate) struct BookingBody<'a> {
     id: Uuid,
     status: BookingStatus,
     customer: &'a str,
+    /// How to reach the customer about this booking. Only for `admin` and `operator`; `null` for others and after it was erased.
+    #[schema(required)]
+    pub(crate) contact: Option<&'a Contact>,
+    /// The caller's own number or name for the booking.
+    #[schema(required)]
+    reference: Option<&'a str>,
     #[schema(required)]
     event: Option<&'a str>,
     #[schema(required)]
@@ -135,6 +142,9 @@ impl Seats<'_> {
     }
 }
 
+/// What stands before the contact of a booking.
+pub(crate) const CONTACT_FIELD: &[u8] = b",\"contact\":";
+
 /// Appends a value as JSON. Fingerprints that are remembered are made of it, too: it must stay as it is.
 pub(crate) fn value<T: Serialize + ?Sized>(text: &mut Vec<u8>, value: &T) {
     serde_json::to_writer(text, value).expect("it is plain data");
@@ -181,6 +191,13 @@ impl BookingBody<'_> {
         value(text, &self.status);
         text.extend_from_slice(b",\"customer\":");
         string(text, self.customer);
+        text.extend_from_slice(CONTACT_FIELD);
+        match self.contact {
+            Some(contact) => value(text, contact),
+            None => text.extend_from_slice(b"null"),
+        }
+        text.extend_from_slice(b",\"reference\":");
+        string_or_null(text, self.reference);
         text.extend_from_slice(b",\"event\":");
         string_or_null(text, self.event);
         text.extend_from_slice(b",\"schedule\":");
@@ -287,6 +304,8 @@ impl<'a> BookingBody<'a> {
             id: uuid(booking.id),
             status,
             customer: &booking.customer,
+            contact: None,
+            reference: booking.reference().map(|reference| &**reference),
             event: of(InventoryKind::Event),
             schedule: of(InventoryKind::Schedule),
             shop: of(InventoryKind::Shop),

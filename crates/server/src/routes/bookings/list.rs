@@ -81,7 +81,7 @@ pub(crate) async fn list(
     };
     if let Some(customer) = &wanted.customer {
         let (found, next) = of_customer(&app, &inventories, customer, before, limit, &fits).await?;
-        return show(&app, found, next, fits).await;
+        return show(&app, &caller, found, next, fits).await;
     }
     let mut found = Vec::new();
     let mut looked_at = 0;
@@ -114,7 +114,7 @@ pub(crate) async fn list(
             }
         }
     }
-    show(&app, found, more.then_some(before), fits).await
+    show(&app, &caller, found, more.then_some(before), fits).await
 }
 
 /// A customer's bookings, from the lists that the writers keep of them. A place is one in that list.
@@ -142,6 +142,7 @@ async fn of_customer(
 
 async fn show(
     app: &App,
+    caller: &Caller,
     found: Vec<Arc<Booking>>,
     next: Option<Place>,
     fits: impl Fn(&Booking) -> bool,
@@ -152,9 +153,14 @@ async fn show(
     for booking in found {
         shown.extend(app.engine.booking_and_stock(booking.id).await?.filter(|(booking, _)| fits(booking)));
     }
+    let keys = app.contacts.keys_for(caller, shown.iter().map(|(booking, _)| &**booking)).await?;
+    let contacts: Vec<_> = shown.iter().map(|(booking, _)| keys.open(booking)).collect();
     let at = app.engine.now();
-    let items = shown.iter().map(|(booking, stock)| {
-        BookingBody::new(booking, kind_of(stock), stock, AsOf { sequence: stock.sequence, at }, None)
+    let items = shown.iter().zip(&contacts).map(|((booking, stock), contact)| {
+        let as_of = AsOf { sequence: stock.sequence, at };
+        let mut body = BookingBody::new(booking, kind_of(stock), stock, as_of, None);
+        body.contact = contact.as_deref();
+        body
     });
     Ok(json(StatusCode::OK, &Page { items: items.collect(), next_cursor }, false))
 }

@@ -7,6 +7,7 @@ pub(crate) mod create;
 pub(crate) mod extend;
 pub(crate) mod list;
 pub(crate) mod move_booking;
+pub(crate) mod new_booking;
 pub(crate) mod redeem;
 pub(crate) mod show;
 pub(crate) mod stream;
@@ -26,9 +27,9 @@ use crate::caller::{Caller, find_booking};
 use crate::idempotency::IdempotencyKey;
 use crate::outer::json;
 use crate::problem::Problem;
-use crate::submit::{Asked, Granted};
+use crate::submit::{Asked, Granted, untold};
 
-pub(crate) use body::{AsOf, BookingBody, BookingStatus, Life, area_name, box_id, kind_of};
+pub(crate) use body::{AsOf, BookingBody, BookingStatus, CONTACT_FIELD, Life, area_name, box_id, kind_of};
 
 /// The booking after an action on it, as of its answer.
 pub(crate) fn acted(granted: &Granted) -> BookingBody<'_> {
@@ -55,6 +56,9 @@ async fn act<T: Serialize>(
 ) -> Result<Response, Problem> {
     let (inventory, _) = find_booking(app, caller, id).await?;
     let operation = operation(verb, id);
-    let granted = Asked { app, caller, key, operation: &operation, request }.send(inventory, action).await?;
+    let mut granted =
+        Asked { app, caller, key, operation: &operation, request }.send(inventory, action).await?;
+    let keys = app.contacts.keys_for(caller, [granted.booking()]).await.map_err(|error| untold(&error))?;
+    granted.contact = keys.open(granted.booking());
     Ok(json(StatusCode::OK, &acted(&granted), granted.answer.replayed))
 }

@@ -10,7 +10,7 @@ use boxoffice_core::ids::BookingId;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::create::{Best, SeatsInSection, named, parse_slot};
+use super::new_booking::{Best, SeatsInSection, named, parse_slot};
 use super::{BookingBody, act};
 use crate::app::App;
 use crate::caller::Caller;

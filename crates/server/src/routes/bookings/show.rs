@@ -38,6 +38,8 @@ pub(crate) async fn show(
     find_booking(&app, &caller, id).await?;
     let (booking, stock) = app.engine.booking_and_stock(id).await?.ok_or_else(booking_not_found)?;
     let as_of = AsOf { sequence: stock.sequence, at: app.engine.now() };
-    let body = BookingBody::new(&booking, kind_of(&stock), &stock, as_of, None);
+    let contact = app.contacts.keys_for(&caller, [&*booking]).await?.open(&booking);
+    let mut body = BookingBody::new(&booking, kind_of(&stock), &stock, as_of, None);
+    body.contact = contact.as_deref();
     Ok(json(StatusCode::OK, &body, false))
 }

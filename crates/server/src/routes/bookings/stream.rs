@@ -15,6 +15,7 @@ use futures_util::stream;
 use super::{AsOf, BookingBody, kind_of};
 use crate::app::App;
 use crate::caller::{Caller, find_booking};
+use crate::contacts::Contact;
 use crate::ids::booking_id;
 use crate::path::Path;
 use crate::problem::Problem;
@@ -22,6 +23,7 @@ use crate::stream::{Counted, HEARTBEAT_MESSAGE, event_stream, heartbeat, message
 
 struct Watcher {
     app: Arc<App>,
+    caller: Caller,
     inventory: InventoryNumber,
     id: BookingId,
     subscription: Subscription,
@@ -58,8 +60,16 @@ pub(crate) async fn stream(
     let sequence = app.engine.view(inventory).await?.sequence;
     let subscription = app.engine.subscribe(inventory, sequence).await?;
     let watched = Arc::clone(&app);
-    let watcher =
-        Watcher { app, inventory, id, subscription, sent: None, ended: false, _counted: Counted::new() };
+    let watcher = Watcher {
+        app,
+        caller,
+        inventory,
+        id,
+        subscription,
+        sent: None,
+        ended: false,
+        _counted: Counted::new(),
+    };
     let messages = stream::unfold(watcher, |mut watcher| async {
         let message = watcher.next().await?;
         Some((Ok::<Bytes, Infallible>(message), watcher))
@@ -75,7 +85,8 @@ impl Watcher {
         loop {
             let (booking, stock) = self.app.engine.booking_and_stock(self.id).await.ok()??;
             if self.sent != Some(booking.version) {
-                return Some(self.show(&booking, &stock));
+                let keys = self.app.contacts.keys_for(&self.caller, [&*booking]).await.ok()?;
+                return Some(self.show(&booking, &stock, keys.open(&booking).as_deref()));
             }
             match tokio::time::timeout(heartbeat(), self.subscription.next()).await {
                 Err(_) => return Some(HEARTBEAT_MESSAGE),
@@ -92,9 +103,10 @@ impl Watcher {
         }
     }
 
-    fn show(&mut self, booking: &Booking, stock: &StockView) -> Bytes {
+    fn show(&mut self, booking: &Booking, stock: &StockView, contact: Option<&Contact>) -> Bytes {
         let as_of = AsOf { sequence: stock.sequence, at: self.app.engine.now() };
-        let body = BookingBody::new(booking, kind_of(stock), stock, as_of, None);
+        let mut body = BookingBody::new(booking, kind_of(stock), stock, as_of, None);
+        body.contact = contact;
         let data = serde_json::to_vec(&body).expect("a booking is plain data");
         self.sent = Some(booking.version);
         self.ended = match booking.status {

@@ -19,7 +19,7 @@ use crate::ids::find_inventory;
 use crate::input::Input;
 use crate::path::Path;
 use crate::problem::Problem;
-use crate::routes::bookings::create::parse_seats;
+use crate::routes::bookings::new_booking::parse_seats;
 use crate::submit::Asked;
 
 /// House seats of one subsection.

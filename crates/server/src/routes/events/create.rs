@@ -21,7 +21,7 @@ use crate::caller::Admin;
 use crate::idempotency::IdempotencyKey;
 use crate::input::Input;
 use crate::problem::Problem;
-use crate::routes::bookings::create::parse_seats;
+use crate::routes::bookings::new_booking::parse_seats;
 use crate::routes::new_id;
 use crate::rules::{RulesInput, SalesBody, currency};
 use crate::submit::Asked;
@@ -170,6 +170,8 @@ struct NewArea {
                 ("change" = (operation_id = "patch_event", parameters(("id" = "$response.body#/id")))),
                 ("seats" = (operation_id = "list_seats", parameters(("id" = "$response.body#/id")))),
                 ("block" = (operation_id = "block_seats", parameters(("id" = "$response.body#/id")))),
+                ("cancel" = (operation_id = "cancel_event", parameters(("id" = "$response.body#/id")))),
+                ("delete" = (operation_id = "delete_event", parameters(("id" = "$response.body#/id")))),
                 ("unblock" = (operation_id = "unblock_seats", parameters(("id" = "$response.body#/id")))),
             ),
         ),

@@ -2,9 +2,12 @@
 
 pub(crate) mod block;
 pub(crate) mod body;
+pub(crate) mod cancel;
 pub(crate) mod create;
+pub(crate) mod delete;
 pub(crate) mod list;
 pub(crate) mod patch;
+pub(crate) mod seat;
 pub(crate) mod seats;
 pub(crate) mod show;
 pub(crate) mod stream;
@@ -41,7 +44,7 @@ async fn find(app: &App, caller: &Caller, id: &str) -> Result<Arc<StockView>, Pr
 
 fn event_of<'a>(stock: &'a StockView, id: &str) -> Result<&'a EventView, Problem> {
     match &stock.kind {
-        KindView::Event(event) => Ok(event),
-        KindView::Schedule(_) | KindView::Shop(_) => Err(inventory_not_found(KIND, id)),
+        KindView::Event(event) if !stock.is_deleted() => Ok(event),
+        KindView::Event(_) | KindView::Schedule(_) | KindView::Shop(_) => Err(inventory_not_found(KIND, id)),
     }
 }

@@ -24,7 +24,7 @@ use crate::ids::find_inventory;
 use crate::input::{Input, nullable, told_apart};
 use crate::path::Path;
 use crate::problem::Problem;
-use crate::rules::{RulesInput, SalesPatch, StatusWord, terms_patch};
+use crate::rules::{RulesInput, SalesPatch, StatusPatch, terms_patch};
 use crate::submit::Asked;
 use crate::time::Moment;
 
@@ -36,7 +36,7 @@ pub(crate) struct EventPatch {
     #[schema(min_length = 1, max_length = 200, pattern = "^[^\\u0000-\\u001F\\u007F-\\u009F]+$")]
     name: Option<String>,
     #[serde(default)]
-    status: Option<StatusWord>,
+    status: Option<StatusPatch>,
     /// `null` clears it; the same for the fields below that can be `null`.
     #[serde(default, deserialize_with = "nullable", serialize_with = "told_apart")]
     #[schema(value_type = Option<String>, format = DateTime)]

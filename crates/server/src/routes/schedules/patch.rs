@@ -20,7 +20,7 @@ use crate::ids::find_inventory;
 use crate::input::Input;
 use crate::path::Path;
 use crate::problem::Problem;
-use crate::rules::{RulesInput, SalesPatch, StatusWord, terms_patch};
+use crate::rules::{RulesInput, SalesPatch, StatusPatch, terms_patch};
 use crate::submit::Asked;
 use crate::time::Day;
 
@@ -32,7 +32,7 @@ pub(crate) struct SchedulePatch {
     #[schema(min_length = 1, max_length = 200, pattern = "^[^\\u0000-\\u001F\\u007F-\\u009F]+$")]
     name: Option<String>,
     #[serde(default)]
-    status: Option<StatusWord>,
+    status: Option<StatusPatch>,
     #[serde(default)]
     sales: Option<SalesPatch>,
     #[serde(default)]

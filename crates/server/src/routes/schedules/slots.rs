@@ -27,7 +27,7 @@ use crate::page::{self, Page};
 use crate::path::Path;
 use crate::problem::Problem;
 use crate::query::Query;
-use crate::routes::bookings::create::parse_slot;
+use crate::routes::bookings::new_booking::parse_slot;
 use crate::submit::{Asked, Granted};
 use crate::time::{Clock, Day};
 
@@ -174,6 +174,10 @@ pub(crate) struct SlotPatch {
     #[serde(default)]
     #[schema(minimum = 1, maximum = 1000000)]
     total_capacity: Option<u32>,
+    /// Of one place, in minor units of the currency (cents), for bookings from now on.
+    #[serde(default)]
+    #[schema(minimum = 0, maximum = 1_000_000_000_000_i64)]
+    price: Option<i64>,
 }
 
 /// Whether the operator lets a slot or box sell.
@@ -185,7 +189,7 @@ pub(crate) enum SlotWord {
     Closed,
 }
 
-/// Closes or opens a slot, or changes its capacity.
+/// Closes or opens a slot, or changes its capacity or price.
 ///
 /// For `admin` and `operator`.
 #[utoipa::path(
@@ -214,7 +218,8 @@ pub(crate) async fn patch(
 ) -> Result<Response, Problem> {
     let slot = find_slot(&slot)?;
     let closed = request.status.map(|word| word == SlotWord::Closed);
-    let action = Action::PatchSlot(PatchSlot { slot, closed, capacity: request.total_capacity });
+    let (capacity, price) = (request.total_capacity, request.price.map(Money));
+    let action = Action::PatchSlot(PatchSlot { slot, closed, capacity, price });
     let operation = format!("patch slot {slot}");
     let granted = send(&app, &caller, &key, &id, (&operation, &request), action).await?;
     Ok(answered(StatusCode::OK, &granted))

@@ -148,6 +148,9 @@ pub(crate) async fn add(
 #[serde(deny_unknown_fields)]
 pub(crate) struct BoxPatch {
     #[serde(default)]
+    #[schema(min_length = 1, max_length = 200, pattern = "^[^\\u0000-\\u001F\\u007F-\\u009F]+$")]
+    name: Option<String>,
+    #[serde(default)]
     status: Option<SlotWord>,
     #[serde(default)]
     #[schema(minimum = 1, maximum = 1000000)]
@@ -194,6 +197,7 @@ pub(crate) async fn patch(
     let operation = format!("patch box {box_id}");
     let action = Action::PatchBox(Box::new(PatchBox {
         id: box_id.into(),
+        name: request.name.clone(),
         closed: request.status.map(|word| word == SlotWord::Closed),
         quantity: request.quantity,
         price: request.price.map(Money),

@@ -12,7 +12,7 @@ use super::WebhookBody;
 use crate::app::App;
 use crate::caller::Admin;
 use crate::idempotency::{IdempotencyKey, fingerprint};
-use crate::input::Input;
+use crate::input::{Input, null_as_default};
 use crate::outer::json;
 use crate::problem::Problem;
 use crate::routes::{idempotency_key_reused, seed};
@@ -27,6 +27,10 @@ pub(crate) struct NewWebhook {
     /// At least one, each at most once.
     #[schema(min_items = 1)]
     events: Vec<Topic>,
+    /// Messages about bookings say how to reach the customer. The audit of each booking lists what was sent where.
+    #[serde(default, deserialize_with = "null_as_default")]
+    #[schema(value_type = Option<bool>)]
+    include_contact: bool,
 }
 
 /// A webhook, with the secret that its messages are signed with: nobody can show it again.
@@ -72,6 +76,8 @@ pub(crate) async fn create(
         tenant: Arc::clone(&caller.tenant),
         url: request.url,
         events: request.events,
+        include_contact: request.include_contact,
+        created_by: caller.actor,
         created_at_ms: app.engine.now().0,
         disabled_at_ms: None,
         fingerprint,

@@ -19,6 +19,8 @@ pub(crate) struct WebhookBody<'a> {
     id: &'a str,
     url: &'a str,
     events: &'a [Topic],
+    /// Whether messages about bookings say how to reach the customer.
+    include_contact: bool,
     #[schema(value_type = String, format = DateTime)]
     created_at: Moment,
     /// When it answered 410; nothing is sent since.
@@ -32,6 +34,7 @@ impl WebhookBody<'_> {
             id: &webhook.id,
             url: &webhook.url,
             events: &webhook.events,
+            include_contact: webhook.include_contact,
             created_at: Moment(webhook.created_at()),
             disabled_at: webhook.disabled_at().map(Moment),
         }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use boxoffice_core::command::{Action, Command};
 use boxoffice_core::commands::{BestAvailable, Book, CreateEvent, SeatWish, Want};
 use boxoffice_core::event::{SectionPlan, SubsectionPlan};
-use boxoffice_core::ids::BookingId;
+use boxoffice_core::ids::{Actor, BookingId};
 use boxoffice_core::money::{Currency, Money};
 use boxoffice_core::outcome::Outcome;
 use boxoffice_engine::record::{Head, Manifest};
@@ -112,6 +112,8 @@ async fn messages_that_could_not_be_written_down_are_read_again() {
     let mut worker = Worker::load(&engine, &webhooks).unwrap();
     worker.follow().await.unwrap();
     let webhook = Webhook {
+        include_contact: false,
+        created_by: Actor::default(),
         id: "wh_1".to_owned(),
         tenant: "default".into(),
         url: "https://example.org".to_owned(),

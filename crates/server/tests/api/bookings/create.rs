@@ -30,7 +30,8 @@ fn a_hold_is_answered_with_everything_about_it() {
         "hold_token": hold["hold_token"], "redeem_code": hold["redeem_code"], "created_at": hold["created_at"],
         "expires_at": hold["expires_at"], "expires_in_seconds": 900, "confirmed_at": null, "cancelled_at": null,
         "redeemed_at": null, "payment_reference": null, "metadata": { "order": 7, "tags": ["vip", null] },
-        "version": 1, "sequence": 2,
+        "version": 1, "sequence": 2, "reference": null,
+        "contact": { "email": "a@example.com", "phone": "+12025551234" },
     });
     assert_eq!(hold, expected);
     let id = hold["id"].as_str().expect("an id");
@@ -75,17 +76,73 @@ fn places_tickets_and_boxes_are_answered_in_the_same_shape() {
 }
 
 #[test]
-fn a_caller_may_choose_the_id_once() {
+fn chosen_id_with_another_request_is_taken() {
     let hall = Venue::hall(1, 4);
     let id = "0199aaaa-bbbb-7ccc-8ddd-eeeeffff0001";
     let chosen = hall.booked(&with(best(1), &json!({ "id": id })));
     assert_eq!(chosen["id"], id);
     assert_eq!(hall.booking(&chosen)["version"], 1);
-    assert_eq!(hall.book(&with(best(1), &json!({ "id": id }))).told(), "409 BOOKING_ID_TAKEN");
+    assert_eq!(hall.book(&with(best(2), &json!({ "id": id }))).told(), "409 BOOKING_ID_TAKEN");
     let other = Venue::hall(1, 4);
     assert_eq!(other.book(&with(best(1), &json!({ "id": id }))).told(), "409 BOOKING_ID_TAKEN");
     assert_eq!(hall.book(&with(best(1), &json!({ "id": "mine" }))).pointer(), "/id");
     assert_eq!(hall.seats(), ["h..."]);
+}
+
+#[test]
+fn chosen_id_with_the_same_request_returns_the_first_answer() {
+    let hall = Venue::hall(1, 4);
+    let want =
+        |number: u32| with(best(1), &json!({ "id": format!("0199aaaa-bbbb-7ccc-8ddd-eeee0002{number:04}") }));
+    let first = hall.book(&want(1));
+    let hold = first.expect(201);
+    hall.act(&hold, "cancel", &json!({})).expect(200);
+    let again = hall.book(&want(1));
+    assert_eq!((again.text(), again.is_replay()), (first.text(), true));
+    assert_eq!(hall.seats(), ["...."], "nothing was taken again");
+
+    // A refusal is an answer, too.
+    hall.booked(&best(4));
+    let refused = hall.book(&want(2));
+    assert_eq!(refused.told(), "409 NOT_ENOUGH_SEATS");
+    let again = hall.book(&want(2));
+    assert_eq!((again.told(), again.is_replay()), (refused.told(), true));
+
+    // A key goes before the id: under a new key the booking that exists is in the way.
+    let under_key = hall.booking_call(&want(1)).key("key").send();
+    assert_eq!(under_key.told(), "409 BOOKING_ID_TAKEN");
+}
+
+#[test]
+fn chosen_ids_in_a_batch_work_as_keys() {
+    let hall = Venue::hall(1, 4);
+    let book = |quantity: u32, number: u32| {
+        let id = json!({ "op": "book", "id": format!("0199aaaa-bbbb-7ccc-8ddd-eeee0003{number:04}") });
+        with(id, &hall.wanted(&best(quantity)))
+    };
+    let send = |commands: Value| {
+        let answer = hall.server.post("/v1/batch", &json!({ "commands": commands })).expect(200);
+        answer["results"].as_array().expect("results").clone()
+    };
+    let first = send(json!([book(1, 1), book(1, 2)]));
+    let again = send(json!([book(1, 1), book(2, 2), book(1, 3)]));
+    assert_eq!(again[0], first[0]);
+    assert_eq!((&again[1]["status"], &again[1]["body"]["code"]), (&json!(409), &json!("BOOKING_ID_TAKEN")));
+    assert_eq!(again[2]["status"], 201);
+    assert_eq!(hall.seats(), ["hhh."]);
+}
+
+#[test]
+fn reference_is_kept_with_the_booking() {
+    let hall = Venue::hall(1, 4);
+    let hold = hall.booked(&with(best(1), &json!({ "reference": "order 7" })));
+    assert_eq!(hold["reference"], "order 7");
+    let paid = hall.act(&hold, "confirm", &json!({ "payment_reference": "pay-1" })).expect(200);
+    assert_eq!((&paid["reference"], &paid["payment_reference"]), (&json!("order 7"), &json!("pay-1")));
+    assert_eq!(hall.booked(&best(1))["reference"], Value::Null);
+    for wrong in ["", "a\nb", &"r".repeat(65)] {
+        assert_eq!(hall.book(&with(best(1), &json!({ "reference": wrong }))).pointer(), "/reference");
+    }
 }
 
 #[test]

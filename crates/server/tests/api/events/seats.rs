@@ -1,6 +1,6 @@
 //! `GET /v1/events/{id}/seats`.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::venue::{Venue, seats, with};
 
@@ -51,4 +51,61 @@ fn sections_that_are_not_there_are_not_found() {
     }
     hall.server.get("/v1/events/none/seats").expect_problem(404, "EVENT_NOT_FOUND");
     hall.server.get(&hall.at("/seats?sektion=A-1")).expect_problem(400, "INVALID_REQUEST");
+}
+
+#[test]
+fn one_seat_is_shown_with_its_booking_through_its_life() {
+    let hall = Venue::hall(2, 3);
+    let seat = |name: &str| hall.server.get(&hall.at(&format!("/seats/A-1/{name}"))).expect(200);
+    let free = seat("1-2");
+    let expected = json!({ "section": "A-1", "seat": "1-2", "state": "available", "price": 1000, "booking": null,
+        "hold_expires_at": null, "version": free["version"] });
+    assert_eq!(free, expected);
+    let mut version = 0;
+    let mut check = |name: &str, state: &str, booking: Option<&Value>, hold_expires_at: &Value| {
+        let shown = seat(name);
+        let id = booking.map_or(&Value::Null, |booking| &booking["id"]);
+        assert_eq!((&shown["state"], &shown["booking"]), (&json!(state), id), "{name}");
+        assert_eq!(&shown["hold_expires_at"], hold_expires_at, "{name}");
+        let newer = shown["version"].as_u64().expect("a number");
+        assert!(newer > version, "{newer} after {version}");
+        version = newer;
+    };
+    let hold = hall.booked(&seats(&["1-2"]));
+    check("1-2", "held", Some(&hold), &hold["expires_at"]);
+    hall.act(&hold, "confirm", &json!({})).expect(200);
+    check("1-2", "sold", Some(&hold), &Value::Null);
+    hall.act(&hold, "move", &seats(&["2-1"])).expect(200);
+    check("1-2", "available", None, &Value::Null);
+    let other = hall.booked(&seats(&["1-2"]));
+    check("2-1", "sold", Some(&hold), &Value::Null);
+    assert_eq!(seat("1-2")["booking"], other["id"]);
+    hall.act(&hold, "cancel", &json!({})).expect(200);
+    check("2-1", "available", None, &Value::Null);
+    hall.server.post(&hall.at("/block"), &json!({ "section": "A-1", "seats": ["2-1"] })).expect(200);
+    check("2-1", "blocked", None, &Value::Null);
+    let expired = hall.expired(&seats(&["2-3"]));
+    check("2-3", "available", None, &Value::Null);
+    let late = json!({ "if_expired": "same_units" });
+    hall.act(&expired, "confirm", &late).expect(200);
+    check("2-3", "sold", Some(&expired), &Value::Null);
+}
+
+#[test]
+fn seat_that_does_not_exist_is_not_found() {
+    let hall = Venue::hall(2, 3);
+    for (path, told) in [
+        ("/seats/A-2/1-1", "404 SECTION_NOT_FOUND"),
+        ("/seats/A/1-1", "404 SECTION_NOT_FOUND"),
+        ("/seats/A-1/3-1", "404 SEAT_NOT_FOUND"),
+        ("/seats/A-1/1-4", "404 SEAT_NOT_FOUND"),
+        ("/seats/A-1/0-1", "404 SEAT_NOT_FOUND"),
+        ("/seats/A-1/1-65536", "404 SEAT_NOT_FOUND"),
+    ] {
+        assert_eq!(hall.server.get(&hall.at(path)).told(), told, "{path}");
+    }
+    for name in ["1", "x-1", "01-1"] {
+        let reply = hall.server.get(&hall.at(&format!("/seats/A-1/{name}")));
+        assert_eq!((reply.status, reply.pointer().as_str()), (400, "/seat"), "{name}");
+    }
 }

@@ -99,6 +99,19 @@ fn capacity_follows_the_operator_but_not_below_what_is_booked() {
 }
 
 #[test]
+fn new_price_of_a_slot_holds_for_bookings_from_then_on() {
+    let museum = Venue::museum(&json!({}));
+    let slot = slot_at_ten(1);
+    let before = museum.booked(&places(&slot, 2));
+    assert_eq!(before["total_price"], 200);
+    assert_eq!(patch(&museum, &slot, &json!({ "price": 70 })).expect(200)["price"], 70);
+    assert_eq!(museum.booking(&before)["total_price"], 200);
+    assert_eq!(museum.booked(&places(&slot, 2))["total_price"], 140);
+    assert_eq!(patch(&museum, &slot, &json!({ "price": -1 })).pointer(), "/price");
+    assert_eq!(museum.slot(&slot)["price"], 70);
+}
+
+#[test]
 fn slots_are_added_beside_those_of_the_pattern() {
     let museum = Venue::museum(&json!({}));
     let add = |body: Value| museum.server.post(&museum.at("/slots"), &body);

@@ -115,6 +115,17 @@ fn boxes_are_patched_within_what_is_booked() {
 }
 
 #[test]
+fn name_of_a_box_is_changed_and_its_id_stays() {
+    let shop = Venue::bakery(&json!({}));
+    shop.add_box(&json!({}));
+    let renamed = patch(&shop, &json!({ "name": "Bread of today" })).expect(200);
+    assert_eq!((&renamed["id"], &renamed["name"]), (&json!("evening"), &json!("Bread of today")));
+    assert_eq!(shop.listed_box("evening")["name"], "Bread of today");
+    assert_eq!(patch(&shop, &json!({ "name": "" })).pointer(), "/name");
+    assert_eq!(patch(&shop, &json!({ "name": "x".repeat(201) })).pointer(), "/name");
+}
+
+#[test]
 fn boxes_are_listed_in_pages_and_named_once() {
     let shop = Venue::bakery(&json!({}));
     for id in ["one", "two", "three"] {
