@@ -132,6 +132,7 @@ impl<'de> Visitor<'de> for PricesVisitor {
     responses(
         (status = 200, description = "The event.", body = EventBody),
         (status = 404, description = "`EVENT_NOT_FOUND`, `SECTION_NOT_FOUND`, `AREA_NOT_FOUND`"),
+        (status = 409, description = "`INVENTORY_CLOSED`: the event was cancelled, and is neither opened nor closed again"),
     ),
 )]
 pub(crate) async fn patch(

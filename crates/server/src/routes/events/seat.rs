@@ -77,6 +77,7 @@ impl SeatStateWord {
     ),
     responses(
         (status = 200, description = "The seat as of the last commit.", body = SeatBody),
+        (status = 400, description = "`INVALID_REQUEST`: the seat is not named as row and number"),
         (status = 404, description = "`EVENT_NOT_FOUND`, `SECTION_NOT_FOUND`, `SEAT_NOT_FOUND`"),
     ),
 )]
