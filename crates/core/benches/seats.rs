@@ -293,7 +293,7 @@ impl Hall {
                 let nanoseconds = self.nanoseconds_for(&commands);
                 for command in commands {
                     let Action::Book(book) = command.action else { unreachable!("a round of bookings") };
-                    let cancel = Cancel { booking: book.id, reason: None };
+                    let cancel = Cancel { booking: book.id, reason: None, ticket: None };
                     self.grant(&without_key(Action::Cancel(cancel)));
                 }
                 nanoseconds

@@ -8,7 +8,7 @@ use crate::ids::{Actor, BookingId, RedeemCode};
 use crate::money::Money;
 use crate::pool::Claim;
 use crate::seats::Seat;
-use crate::time::{SlotId, Timestamp};
+use crate::time::{Minute, SlotId, Timestamp};
 
 /// One customer's claim on units of one inventory.
 ///
@@ -100,6 +100,8 @@ pub enum Units {
     Slot {
         /// Which.
         slot: SlotId,
+        /// Local time of its end. A slot that has bookings keeps its times; after that another may begin then.
+        end: Minute,
         /// How many.
         quantity: u32,
         /// Of one place.

@@ -149,9 +149,9 @@ impl Units {
                 let seats = places.iter().filter_map(|&place| seats.get(place).copied()).collect();
                 Units::Event { seats, areas }
             }
-            Units::Slot { slot, quantity: _, price, tickets } => {
+            Units::Slot { slot, end, quantity: _, price, tickets } => {
                 let tickets = places.iter().filter_map(|&place| tickets.get(place).cloned()).collect();
-                Units::Slot { slot: *slot, quantity: count(places.len()), price: *price, tickets }
+                Units::Slot { slot: *slot, end: *end, quantity: count(places.len()), price: *price, tickets }
             }
             Units::Box { number, quantity: _, price } => {
                 Units::Box { number: *number, quantity: count(places.len()), price: *price }

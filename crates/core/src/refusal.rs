@@ -47,6 +47,11 @@ pub enum Refusal {
 
     /// No booking of this id in this inventory.
     BookingNotFound,
+    /// The booking was named by a ticket, and does not have it reserved: it ended, or the ticket was redeemed.
+    TicketNotReserved {
+        /// Which.
+        ticket: Arc<str>,
+    },
     /// Confirmed with another payment reference.
     AlreadyConfirmed,
     /// Cancelled or redeemed.
@@ -166,6 +171,8 @@ pub enum Refusal {
     TicketAlreadyReserved {
         /// Which.
         ticket: Arc<str>,
+        /// The booking that has it.
+        booking: BookingId,
     },
     /// The one active booking the customer may have exists.
     ActiveReservationExists {
@@ -325,6 +332,7 @@ impl RefusalCode {
             | RefusalCode::TicketExpired
             | RefusalCode::TicketAlreadyUsed
             | RefusalCode::TicketAlreadyReserved
+            | RefusalCode::TicketNotReserved
             | RefusalCode::ActiveReservationExists
             | RefusalCode::CustomerLimitReached
             | RefusalCode::SeatUnavailable

@@ -266,8 +266,8 @@ impl Schedule {
                 Some(TicketUse::Used(_)) => {
                     return Err(Refusal::TicketAlreadyUsed { ticket: Arc::clone(ticket) });
                 }
-                Some(TicketUse::Reserved(_)) => {
-                    return Err(Refusal::TicketAlreadyReserved { ticket: Arc::clone(ticket) });
+                Some(&TicketUse::Reserved(booking)) => {
+                    return Err(Refusal::TicketAlreadyReserved { ticket: Arc::clone(ticket), booking });
                 }
             }
         }

@@ -387,13 +387,14 @@ fn check_booking(inventory: &Inventory, booking: &Booking) -> Result<(), DecodeE
         (Some(Stock::Event(event)), Units::Event { seats, areas }) => {
             check_event_units(event, seats, areas, is_live)?;
         }
-        (Some(Stock::Schedule(schedule)), Units::Slot { slot, quantity, price, tickets }) => {
+        (Some(Stock::Schedule(schedule)), Units::Slot { slot, end, quantity, price, tickets }) => {
             check_quantity(u64::from(*quantity), *price)?;
             let is_a_ticket_each = tickets.is_empty() || tickets.len() == *quantity as usize;
             ensure(is_a_ticket_each, "a booking without a ticket for each place")?;
             if is_live {
                 let slot = schedule.slots.get(slot).ok_or(DecodeError::NotAnInventory("no such slot"))?;
                 ensure(*quantity <= slot.pool.available(), "a slot has too many bookings")?;
+                ensure(slot.end == *end, "a booking of a slot that ends at another time")?;
                 let is_used = tickets.iter().any(|ticket| schedule.ticket_uses.contains_key(ticket));
                 ensure(!is_used && !has_twice(tickets.iter()), "a ticket is in two places")?;
             }

@@ -516,6 +516,27 @@ impl Engine {
         history::stocks(&*self.running.shared.store, inventory, first, last)
     }
 
+    /// The stock of an inventory right after a batch; `None` if that cannot be told any more, or not without reading too much.
+    pub async fn stock_at(&self, inventory: InventoryNumber, sequence: u64) -> Option<Arc<StockView>> {
+        let published = self.published(inventory).await.ok()?;
+        let newest = published.stock();
+        if newest.sequence == sequence {
+            return Some(newest);
+        }
+        let recent = published.recent(sequence).and_then(|batch| batch.stock.clone());
+        if recent.is_some() {
+            return recent;
+        }
+        let engine = self.clone();
+        let read = move || engine.stocks(inventory, sequence, sequence);
+        let read = tokio::task::spawn_blocking(read).await.expect("reading does not panic");
+        let stocks = read.unwrap_or_else(|error| {
+            tracing::warn!(%error, sequence, "stock of the past could not be read");
+            None
+        });
+        stocks?.pop()
+    }
+
     /// Those of some bookings that were there after a batch, as they were then, in no order; `None` if that cannot be told any more, or
     /// not without reading too much. Reads the store, and blocks for as long as that takes.
     pub fn bookings_after(
@@ -736,5 +757,9 @@ pub(crate) fn shard_of(route: u64, shards: usize) -> usize {
 
 mod attempts;
 mod bookings;
+mod tickets;
+
+pub use tickets::TicketView;
+
 #[cfg(test)]
 mod tests;

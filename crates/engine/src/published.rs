@@ -15,18 +15,17 @@ use boxoffice_core::index::Index;
 use boxoffice_core::inventory::Inventory;
 use boxoffice_core::map::HashMap;
 use boxoffice_core::pieces::Pieces;
-use boxoffice_core::seats::Seat;
 use boxoffice_core::time::Timestamp;
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 
 use crate::ids::InventoryNumber;
 use crate::limits::{
-    LOOK_AHEAD_COMMANDS, RECENT_BATCHES_MAX, RECENT_CHANGES_MAX, SEAT_HOLDERS_ENTERED_AT_ONCE,
+    LOOK_AHEAD_COMMANDS, RECENT_BATCHES_MAX, RECENT_CHANGES_MAX, UNIT_HOLDERS_ENTERED_AT_ONCE,
 };
 use crate::moved::{Followers, Move, Moved};
-use crate::seat_holders::{SeatHolders, claims};
-use crate::view::{KindView, StockView};
+use crate::unit_holders::{HolderIndex, UnitHolders};
+use crate::view::StockView;
 
 /// All inventories of a store, by name and by number.
 #[derive(Debug, Default)]
@@ -175,8 +174,8 @@ pub(crate) struct Published {
 pub(crate) struct State {
     pub(crate) stock: Arc<StockView>,
     pub(crate) bookings: BookingsView,
-    /// Of an event of which a reader asked who has a seat.
-    seat_holders: Option<SeatHolders>,
+    /// Of an inventory of which a reader asked who has a unit.
+    unit_holders: Option<UnitHolders>,
 }
 
 impl State {
@@ -186,25 +185,20 @@ impl State {
     }
 
     fn new(stock: Arc<StockView>, bookings: BookingsView) -> State {
-        State { stock, bookings, seat_holders: None }
+        State { stock, bookings, unit_holders: None }
     }
 
-    /// The booking that has a seat; `Err` while not all bookings are in the index.
-    fn seat_holder(&self, seat: Seat) -> Result<Option<Arc<Booking>>, NotIndexed> {
-        let holders = self.seat_holders.as_ref().ok_or(NotIndexed)?;
-        if holders.entered < self.bookings.bookings.len() {
-            return Err(NotIndexed);
-        }
-        let booking = holders.place(seat).map(|place| &self.bookings.bookings[place as usize]);
-        Ok(booking.filter(|booking| claims(booking, seat)).cloned())
+    /// The index of units; `None` while it lacks some bookings.
+    fn unit_holders(&self) -> Option<&HolderIndex> {
+        let holders = self.unit_holders.as_ref()?;
+        (holders.entered == self.bookings.bookings.len()).then_some(&holders.index)
     }
 
-    /// Enters some more bookings into the index of seats.
-    fn index_seats(&mut self) {
-        let KindView::Event(event) = &self.stock.kind else { return };
-        let holders = self.seat_holders.get_or_insert_with(|| SeatHolders::new(event));
+    /// Enters some more bookings into the index of units.
+    fn index_units(&mut self) {
+        let holders = self.unit_holders.get_or_insert_with(|| UnitHolders::new(&self.stock.kind));
         let bookings = &self.bookings.bookings;
-        let end = bookings.len().min(holders.entered + SEAT_HOLDERS_ENTERED_AT_ONCE);
+        let end = bookings.len().min(holders.entered + UNIT_HOLDERS_ENTERED_AT_ONCE);
         for place in holders.entered..end {
             holders.enter(u32::try_from(place).expect("bookings are bounded"), &bookings[place]);
         }
@@ -212,11 +206,10 @@ impl State {
     }
 
     fn advance(&mut self, stock: Arc<StockView>, bookings: &[Arc<Booking>]) {
-        let all_entered =
-            self.seat_holders.as_ref().is_some_and(|holders| holders.entered == self.bookings.bookings.len());
+        let all_entered = self.unit_holders().is_some();
         self.stock = stock;
         self.bookings.put_all(bookings);
-        let Some(holders) = &mut self.seat_holders else { return };
+        let Some(holders) = &mut self.unit_holders else { return };
         for booking in bookings {
             holders.enter(self.bookings.place(booking.id).expect("it was just put there"), booking);
         }
@@ -225,9 +218,6 @@ impl State {
         }
     }
 }
-
-/// The index of seats lacks some bookings.
-struct NotIndexed;
 
 /// What a commit changed.
 #[derive(Debug)]
@@ -322,6 +312,11 @@ impl BookingsView {
         (first..low).rev().map(|place| (place, Arc::clone(&self.bookings[place]))).collect()
     }
 
+    /// The booking at a place in the order they were made.
+    pub(crate) fn at(&self, place: u32) -> &Arc<Booking> {
+        &self.bookings[place as usize]
+    }
+
     fn place(&self, id: BookingId) -> Option<u32> {
         self.ids.find(&id, |place| self.bookings[place as usize].id == id)
     }
@@ -343,19 +338,19 @@ impl Published {
         look(&self.state.read())
     }
 
-    /// The stock and the booking that has a seat of it, both as of the same commit. The first reader makes the index, one piece after the
-    /// other, so that neither publishing nor this thread's other tasks wait for all of it.
-    pub(crate) async fn seat_holder(
+    /// As [`Published::read`], with the index of units. The first reader makes the index, one piece after the other, so that neither
+    /// publishing nor this thread's other tasks wait for all of it.
+    pub(crate) async fn read_unit_holders<R>(
         &self,
         now: Timestamp,
-        seat: Seat,
-    ) -> (Arc<StockView>, Option<Arc<Booking>>) {
+        look: impl Fn(&State, &HolderIndex) -> R,
+    ) -> R {
         loop {
-            let found = self.read(now, |state| Ok((Arc::clone(&state.stock), state.seat_holder(seat)?)));
-            match found {
-                Ok(found) => return found,
-                Err(NotIndexed) => self.state.write().index_seats(),
+            let found = self.read(now, |state| Some(look(state, state.unit_holders()?)));
+            if let Some(found) = found {
+                return found;
             }
+            self.state.write().index_units();
             tokio::task::yield_now().await;
         }
     }

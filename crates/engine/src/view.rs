@@ -9,10 +9,10 @@ use boxoffice_core::event::{Area, Event, Section, Sellout};
 use boxoffice_core::event_info::EventInfo;
 use boxoffice_core::inventory::{Inventory, Stock};
 use boxoffice_core::rules::{InventoryStatus, Terms};
-use boxoffice_core::schedule::{Pattern, Schedule, Slot};
+use boxoffice_core::schedule::{Pattern, Schedule, Slot, Ticket};
 use boxoffice_core::seats::{Counts, SeatState};
 use boxoffice_core::shop::{PickupBox, Shop};
-use boxoffice_core::time::SlotId;
+use boxoffice_core::time::{SlotId, Zone};
 use rpds::{RedBlackTreeMapSync, VectorSync};
 
 /// The stock of an inventory as of a sequence.
@@ -79,10 +79,14 @@ type Row = Arc<[u64]>;
 pub struct ScheduleView {
     /// IANA name.
     pub timezone: Arc<str>,
+    /// The rules of the time zone.
+    pub zone: Zone,
     /// Which slots it makes by itself.
     pub pattern: Arc<Pattern>,
     /// In order of time.
     pub slots: RedBlackTreeMapSync<SlotId, Slot>,
+    /// The registered tickets, in order of id.
+    pub tickets: RedBlackTreeMapSync<Arc<str>, Ticket>,
 }
 
 /// A shop's boxes.
@@ -129,7 +133,12 @@ impl StockView {
             (KindView::Schedule(shown), KindView::Schedule(expected)) => {
                 let mut pairs = shown.slots.iter().zip(expected.slots.iter());
                 let unlike = pairs.find(|(shown, expected)| shown != expected);
-                unlike.and_then(|(shown, expected)| differs("a slot", &shown, &expected))
+                let slot = unlike.and_then(|(shown, expected)| differs("a slot", &shown, &expected));
+                slot.or_else(|| {
+                    let mut pairs = shown.tickets.iter().zip(expected.tickets.iter());
+                    let unlike = pairs.find(|(shown, expected)| shown != expected);
+                    unlike.and_then(|(shown, expected)| differs("a ticket", &shown, &expected))
+                })
             }
             (KindView::Shop(shown), KindView::Shop(expected)) => {
                 let mut pairs = shown.boxes.iter().zip(expected.boxes.iter());
@@ -296,8 +305,10 @@ impl StockView {
             }),
             Stock::Schedule(schedule) => KindView::Schedule(ScheduleView {
                 timezone: schedule.timezone.as_str().into(),
+                zone: schedule.zone.clone(),
                 pattern: Arc::new(schedule.pattern.clone()),
                 slots: schedule.slots.iter().map(|(&id, &slot)| (id, slot)).collect(),
+                tickets: schedule.tickets.iter().map(|(id, &ticket)| (Arc::clone(id), ticket)).collect(),
             }),
             Stock::Shop(shop) => KindView::Shop(ShopView {
                 timezone: shop.timezone.as_str().into(),
@@ -371,6 +382,9 @@ impl ScheduleView {
                 }
             }
         }
+        for ticket in &touched.tickets {
+            self.tickets.insert_mut(Arc::clone(ticket), schedule.tickets[ticket]);
+        }
     }
 }
 
@@ -396,6 +410,7 @@ pub(crate) struct Touched {
     pattern: bool,
     rows: Vec<(u16, u16)>,
     slots: Vec<SlotId>,
+    tickets: Vec<Arc<str>>,
     boxes: Vec<u32>,
     /// Every booking that changed, in the order of the changes. One that changed twice is there twice, and at last as it is.
     pub(crate) bookings: Vec<Arc<Booking>>,
@@ -423,7 +438,6 @@ impl Touched {
             | Change::Remembered { .. }
             | Change::KeysForgotten { .. }
             | Change::RolledThrough(_)
-            | Change::TicketsImported(_)
             // New boxes are seen from their number.
             | Change::BoxAdded(_)
             // A new inventory's view is made from the whole of it.
@@ -435,6 +449,9 @@ impl Touched {
             Change::PricesPatched { .. } => self.prices = true,
             Change::SeatsBlocked(seats) | Change::SeatsUnblocked(seats) => {
                 self.rows.extend(seats.iter().map(|seat| (seat.subsection, seat.row)));
+            }
+            Change::TicketsImported(tickets) => {
+                self.tickets.extend(tickets.iter().map(|(id, _)| Arc::clone(id)));
             }
             Change::PatternPatched(_) => self.pattern = true,
             Change::SlotsAdded(slots) => self.slots.extend(slots.iter().map(|(slot, _)| *slot)),

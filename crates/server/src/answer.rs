@@ -121,9 +121,12 @@ fn problem_of(refusal: &Refusal, stock: Option<&StockView>, caller: &Caller) -> 
         Refusal::TicketAlreadyUsed { ticket } => {
             problem(format!("Ticket {ticket} was used.")).with("ticket", json!(ticket))
         }
-        Refusal::TicketAlreadyReserved { ticket } => {
-            problem(format!("Ticket {ticket} is in another booking.")).with("ticket", json!(ticket))
+        Refusal::TicketAlreadyReserved { ticket, booking } => {
+            problem(format!("Ticket {ticket} is in another booking."))
+                .with("ticket", json!(ticket))
+                .with("booking", own(Some(*booking), caller))
         }
+        Refusal::TicketNotReserved { ticket } => ticket_not_reserved(ticket),
         Refusal::ActiveReservationExists { booking } => {
             plain("The customer has an active booking here.").with("booking", own(*booking, caller))
         }
@@ -177,6 +180,12 @@ fn problem_of(refusal: &Refusal, stock: Option<&StockView>, caller: &Caller) -> 
             plain("The event has bookings, also if they ended. Cancel the event instead.")
         }
     }
+}
+
+/// A ticket that has no booking on hold or confirmed.
+pub(crate) fn ticket_not_reserved(ticket: &str) -> Problem {
+    let detail = format!("Ticket {ticket} is not in a booking that is on hold or confirmed.");
+    Problem::new(StatusCode::CONFLICT, "TICKET_NOT_RESERVED", detail).with("ticket", json!(ticket))
 }
 
 /// Browsers share a key: what it made is not this one's.

@@ -279,18 +279,24 @@ pub(crate) async fn find_booking(
     if tenant != &*caller.tenant {
         return Err(booking_not_found());
     }
+    check_may_act(app, caller, &booking)?;
+    Ok((number, booking))
+}
+
+/// Refuses a booking of the caller's tenant that the caller may not act on.
+pub(crate) fn check_may_act(app: &App, caller: &Caller, booking: &Booking) -> Result<(), Problem> {
     match caller.role {
-        Role::Admin | Role::Operator | Role::Seller if caller.sees(&booking) => Ok((number, booking)),
+        Role::Admin | Role::Operator | Role::Seller if caller.sees(booking) => Ok(()),
         Role::Admin | Role::Operator | Role::Seller => Err(booking_not_found()),
         Role::Public => {
             let Some(token) = &caller.hold_token else {
                 let detail = "Send the booking's token as `Hold-Token`.";
                 return Err(Problem::new(StatusCode::FORBIDDEN, "HOLD_TOKEN_REQUIRED", detail));
             };
-            if !app.secret.is_hold_token(id, token) {
+            if !app.secret.is_hold_token(booking.id, token) {
                 return Err(Problem::forbidden("This is not the booking's hold token."));
             }
-            Ok((number, booking))
+            Ok(())
         }
     }
 }

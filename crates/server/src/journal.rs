@@ -311,7 +311,7 @@ fn units(units: &Units, stock: &StockView) -> Value {
             });
             json!({ "seats": seats.collect::<Value>(), "areas": areas.collect::<Value>() })
         }
-        Units::Slot { slot, quantity, price, tickets } => {
+        Units::Slot { slot, end: _, quantity, price, tickets } => {
             json!({ "slot": slot.to_string(), "quantity": quantity, "price": price.0, "tickets": tickets })
         }
         Units::Box { number, quantity, price } => {

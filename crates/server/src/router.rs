@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::http::HeaderMap;
-use axum::routing::{MethodRouter, delete, get, patch, post, put};
+use axum::routing::{MethodRouter, delete, get, patch, post};
 use boxoffice_core::ids::InventoryKind;
 
 use crate::app::App;
@@ -52,7 +52,10 @@ pub(crate) fn router(app: Arc<App>) -> Router {
             "/v1/schedules/{id}/slots/{slot}",
             patch(schedules::slots::patch).delete(schedules::slots::delete),
         )
-        .route("/v1/schedules/{id}/tickets", put(schedules::tickets::import))
+        .route("/v1/schedules/{id}/tickets", get(schedules::tickets::list).put(schedules::tickets::import))
+        .route("/v1/schedules/{id}/tickets/{ticket}", get(schedules::tickets::show))
+        .route("/v1/schedules/{id}/tickets/{ticket}/cancel", post(schedules::tickets::cancel))
+        .route("/v1/schedules/{id}/tickets/{ticket}/move", post(schedules::tickets::move_ticket))
         .route("/v1/schedules/{id}/analytics", get(schedules::analytics::analytics))
         .route("/v1/schedules/{id}/stream", get(schedules::stream::stream))
         .route("/v1/shops", get(shops::list::list).post(shops::create::create))

@@ -184,8 +184,9 @@ fn words_of(view: &StockView) -> String {
             let seats: Vec<String> = seats.collect();
             format!("{info:?} {sections:?} {seats:?} {areas:?} {totals:?} {sellout:?}")
         }
-        KindView::Schedule(ScheduleView { timezone, pattern, slots }) => {
-            format!("{timezone} {pattern:?} {:?}", slots.iter().collect::<Vec<_>>())
+        KindView::Schedule(ScheduleView { timezone, zone: _, pattern, slots, tickets }) => {
+            let (slots, tickets): (Vec<_>, Vec<_>) = (slots.iter().collect(), tickets.iter().collect());
+            format!("{timezone} {pattern:?} {slots:?} {tickets:?}")
         }
         KindView::Shop(ShopView { timezone, boxes }) => {
             format!("{timezone} {:?}", boxes.iter().collect::<Vec<_>>())

@@ -254,7 +254,7 @@ impl Stage {
                 let if_expired = random.percent(20).then_some(LatePayment::Equivalent);
                 Action::Confirm(Confirm { booking, payment_reference, if_expired, free_only: false })
             }
-            4..=5 => Action::Cancel(Cancel { booking, reason: None }),
+            4..=5 => Action::Cancel(Cancel { booking, reason: None, ticket: None }),
             6 => {
                 let seconds = u32::try_from(random.between(10, 200)).expect("small");
                 Action::Extend(Extend { booking, seconds })
@@ -275,7 +275,7 @@ impl Stage {
                     }
                     InventoryKind::Event => Destination::Seats(vec![some_seats(random, 2)]),
                 };
-                Action::Move(Box::new(Move { booking, to, free_only: false }))
+                Action::Move(Box::new(Move { booking, to, free_only: false, ticket: None }))
             }
         }
     }

@@ -240,7 +240,7 @@ impl Images {
             asked.push(Asked { inventory, command: keyed(number, Action::Book(Box::new(book))), chosen });
             if number % 4 == 1 && number < OLD_REQUESTS {
                 let action = if number % 8 == 1 {
-                    Action::Cancel(Cancel { booking: id, reason: None })
+                    Action::Cancel(Cancel { booking: id, reason: None, ticket: None })
                 } else {
                     let payment_reference = Some("paid".into());
                     Action::Confirm(Confirm {

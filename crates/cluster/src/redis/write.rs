@@ -283,7 +283,7 @@ mod tests {
             Action::CreateEvent(Box::new(create)),
             Action::Book(Box::new(Book::new(BOOKING, "ann", want, RedeemCode::from_random(1)))),
             Action::Confirm(confirm),
-            Action::Cancel(Cancel { booking: BOOKING, reason: None }),
+            Action::Cancel(Cancel { booking: BOOKING, reason: None, ticket: None }),
         ];
         let mut hall = Inventory::default();
         let (mut views, mut bookings) = (Vec::new(), Vec::new());

@@ -57,7 +57,7 @@ pub(crate) fn confirm(id: BookingId) -> Command {
 }
 
 pub(crate) fn cancel(id: BookingId) -> Command {
-    Command::of(Action::Cancel(Cancel { booking: id, reason: None }))
+    Command::of(Action::Cancel(Cancel { booking: id, reason: None, ticket: None }))
 }
 
 pub(crate) fn booking_of(answer: &Answer) -> Option<Arc<Booking>> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Decision;
+use super::{Decision, check_reserved};
 use crate::booking::Status;
 use crate::change::Change;
 use crate::ids::{BookingId, check_text};
@@ -20,6 +20,8 @@ pub struct Cancel {
     pub booking: BookingId,
     /// Why, in the caller's words.
     pub reason: Option<Arc<str>>,
+    /// Only if the booking has this ticket, unredeemed, when the command is decided.
+    pub ticket: Option<Arc<str>>,
 }
 
 impl Cancel {
@@ -29,6 +31,7 @@ impl Cancel {
         }
         let reply = Reply::Booking(self.booking);
         let booking = inventory.find_booking(self.booking)?;
+        check_reserved(inventory, booking, self.ticket.as_ref())?;
         match booking.status {
             Status::Confirmed { .. } if booking.is_partly_redeemed() => Err(Refusal::NotCancellable),
             Status::OnHold { .. } | Status::Confirmed { .. } => {
@@ -46,7 +49,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::command::Action;
     use crate::testing::{
-        Reached, Scene, book, cancel, confirm, id, keyed, one_section, redeem, redeem_some, second,
+        Reached, Scene, book, cancel, confirm, id, keyed, museum, one_section, redeem, redeem_some, second,
         some_boxes, unredeem,
     };
 
@@ -62,8 +65,9 @@ pub(crate) mod tests {
             book("b1", "ann").best(2).standing("standing", 1),
             "on hold A-1 1-1,1-2 + standing x1 for 2500 until 900",
         );
-        let because =
-            |reason: &str| Action::Cancel(Cancel { booking: id("b1"), reason: Some(reason.into()) });
+        let because = |reason: &str| {
+            Action::Cancel(Cancel { booking: id("b1"), reason: Some(reason.into()), ticket: None })
+        };
         scene.row(because(""), "INVALID_REQUEST /reason");
         scene.at(5).row(because("changed my mind"), "cancelled A-1 1-1,1-2 + standing x1 for 2500");
         scene.shows("A-1 ....\nstanding 0h 0s");
@@ -96,6 +100,29 @@ pub(crate) mod tests {
         scene.row(book("b4", "bob").best(1).for_seconds(1), "on hold A-1 1-2 for 1000 until 8");
         scene.at(8).row(cancel("b4"), "NOT_CANCELLABLE");
         scene.shows("A-1 s...\nstanding 0h 0s");
+
+        let by_ticket = |label: &str, ticket: &str| {
+            Action::Cancel(Cancel { booking: id(label), reason: None, ticket: Some(ticket.into()) })
+        };
+        scene.row(by_ticket("b2", "T1"), "TICKET_NOT_RESERVED T1");
+        let (nine, noon) = ("2026-12-01T09:00", "2026-12-01T12:00");
+        let mut tickets = Scene::of(museum());
+        tickets.row(by_ticket("b1", "T1"), "BOOKING_NOT_FOUND");
+        tickets.row(
+            book("b1", "ann").tickets(nine, "T1 T2"),
+            "on hold 2026-12-01T09:00 T1,T2 for 200 until 600",
+        );
+        tickets.row(book("b2", "bob").tickets(nine, "T3").paid(), "confirmed 2026-12-01T09:00 T3 for 100");
+        tickets.row(by_ticket("b1", "T3"), "TICKET_NOT_RESERVED T3");
+        tickets.row(keyed("k1", 1, by_ticket("b1", "T2")), "cancelled 2026-12-01T09:00 T1,T2 for 200");
+        tickets.row(by_ticket("b1", "T2"), "TICKET_NOT_RESERVED T2");
+        // Another booking has the ticket meanwhile. It stays, and the key's answer is the first one.
+        tickets.row(book("b3", "cy").tickets(noon, "T2"), "on hold 2026-12-01T12:00 T2 for 150 until 600");
+        tickets.row(by_ticket("b1", "T2"), "TICKET_NOT_RESERVED T2");
+        tickets.row(keyed("k1", 1, by_ticket("b1", "T2")), "again: cancelled 2026-12-01T09:00 T1,T2 for 200");
+        tickets.row(redeem("b2"), "redeemed 2026-12-01T09:00 T3 for 100");
+        tickets.row(by_ticket("b2", "T3"), "TICKET_NOT_RESERVED T3");
+        scene.reached.refusals.extend(tickets.reached.refusals);
         scene.reached
     }
 }

@@ -133,7 +133,7 @@ pub(crate) mod tests {
     use crate::shop::PickupWindow;
     use crate::testing::{
         Reached, Scene, add_box, bakery, block, book, cancel, code, confirm, hall, id, move_to, museum,
-        one_section, redeem, second, slot,
+        one_section, redeem, second, slot, window,
     };
 
     #[test]
@@ -332,6 +332,21 @@ pub(crate) mod tests {
         scene.row(book("b4", "dan").tickets(nine, "T1"), "TICKET_ALREADY_RESERVED T1");
         scene.at(4 * 3_600).row(same("b3"), "SLOT_PAST");
         let mut reached = scene.reached;
+
+        // The slot gave way to a shorter one: that is not what was held.
+        let mut scene = Scene::of(museum());
+        let hold = book("b1", "ann").places(nine, 1).for_seconds(10);
+        scene.row(hold, "on hold 2026-12-01T09:00 x1 for 100 until 10");
+        let shorter = |end: &str| {
+            let mut patch = PatchSchedule::default();
+            patch.pattern.windows = Some(vec![window("09:00", end, 4, 100)]);
+            Action::PatchSchedule(Box::new(patch))
+        };
+        scene.at(10).row(shorter("11:00"), "schedule Open");
+        scene.row(same("b1"), "SLOT_NOT_FOUND");
+        scene.row(shorter("12:00"), "schedule Open");
+        scene.row(same("b1"), "confirmed 2026-12-01T09:00 x1 for 100");
+        reached.refusals.extend(scene.reached.refusals);
 
         // Places that were held before only registered tickets may book are paid, moved and paid late as before.
         let mut scene = Scene::of(museum());

@@ -54,8 +54,14 @@ pub use unblock_seats::UnblockSeats;
 pub use unit_choice::UnitChoice;
 pub use unredeem::Unredeem;
 
+use std::sync::Arc;
+
+use crate::booking::Booking;
 use crate::change::Change;
+use crate::inventory::Inventory;
 use crate::outcome::Reply;
+use crate::refusal::Refusal;
+use crate::schedule::TicketUse;
 
 /// Room for what most commands come to: a heading, a change, a remembered answer.
 const CHANGES_OF_A_COMMAND: usize = 3;
@@ -79,6 +85,20 @@ impl Decision {
         changes.push(change);
         Decision { changes, reply }
     }
+}
+
+/// Refuses a booking that was named by a ticket and does not have it reserved.
+fn check_reserved(
+    inventory: &Inventory,
+    booking: &Booking,
+    ticket: Option<&Arc<str>>,
+) -> Result<(), Refusal> {
+    let Some(ticket) = ticket else { return Ok(()) };
+    let ticket_use = inventory.schedule().ok().and_then(|schedule| schedule.ticket_uses.get(ticket));
+    if ticket_use == Some(&TicketUse::Reserved(booking.id)) {
+        return Ok(());
+    }
+    Err(Refusal::TicketNotReserved { ticket: Arc::clone(ticket) })
 }
 
 #[cfg(test)]
@@ -134,7 +154,7 @@ mod tests {
 
     /// The codes of the HTTP contract that the rules decide; the others are the server's own.
     const CODES_OF_THE_API: &str = "IDEMPOTENCY_KEY_REUSED IDEMPOTENCY_KEY_REQUIRED INVALID_REQUEST EVENT_NOT_FOUND \
-        SCHEDULE_NOT_FOUND SHOP_NOT_FOUND ALREADY_EXISTS OVERLOADED BOOKING_NOT_FOUND ALREADY_CONFIRMED \
+        SCHEDULE_NOT_FOUND SHOP_NOT_FOUND ALREADY_EXISTS OVERLOADED BOOKING_NOT_FOUND TICKET_NOT_RESERVED ALREADY_CONFIRMED \
         NOT_CONFIRMABLE FORBIDDEN HOLD_EXPIRED NOT_EXTENDABLE HOLD_LIMIT_REACHED NOT_CANCELLABLE NOT_MOVABLE ALREADY_REDEEMED \
         NOT_REDEEMABLE NOT_REDEEMED WRONG_CODE WRONG_DATE WRONG_TIME BOOKING_ID_TAKEN TOO_MANY_UNITS SECTION_NOT_FOUND SEAT_NOT_FOUND \
         DUPLICATE_SEAT NOT_IN_BOOKING AREA_NOT_FOUND SLOT_NOT_FOUND BOX_NOT_FOUND INVENTORY_CLOSED SALES_NOT_OPEN SALES_CLOSED \

@@ -1,12 +1,14 @@
 //! Swaps the units of a booking for others.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
-use super::Decision;
 use super::book::{
     BestAvailable, SectionSeats, best_seats, check_available, check_best_form, check_open, check_orphans,
     check_places, check_seats_form, named_seats,
 };
+use super::{Decision, check_reserved};
 use crate::booking::{Booking, SeatClaim, Units};
 use crate::change::Change;
 use crate::ids::BookingId;
@@ -28,6 +30,8 @@ pub struct Move {
     pub to: Destination,
     /// A paid booking only to where nothing is left to pay: for callers who may not take money.
     pub free_only: bool,
+    /// Only if the booking has this ticket, unredeemed, when the command is decided.
+    pub ticket: Option<Arc<str>>,
 }
 
 /// Where a booking is moved to.
@@ -49,6 +53,7 @@ impl Move {
             Destination::Best(best) => check_best_form(best)?,
         }
         let booking = Booking::clone(inventory.find_booking(self.booking)?);
+        check_reserved(inventory, &booking, self.ticket.as_ref())?;
         if !booking.is_active() || booking.is_partly_redeemed() {
             return Err(Refusal::NotMovable);
         }
@@ -132,7 +137,13 @@ fn other_slot(
         }
         Err(other) => return Err(other),
     }
-    Ok(Units::Slot { slot: to, quantity: *quantity, price: slot.price, tickets: tickets.clone() })
+    Ok(Units::Slot {
+        slot: to,
+        end: slot.end,
+        quantity: *quantity,
+        price: slot.price,
+        tickets: tickets.clone(),
+    })
 }
 
 #[cfg(test)]
@@ -207,7 +218,7 @@ pub(crate) mod tests {
         scene.row(confirm("b1"), "confirmed A-1 1-2,1-3 + standing x1 for 2500");
         let free_only = |section: &str| {
             let to = best(2, Some(section), true);
-            Action::Move(Box::new(Move { booking: id("b1"), to, free_only: true }))
+            Action::Move(Box::new(Move { booking: id("b1"), to, free_only: true, ticket: None }))
         };
         scene.row(free_only("B"), "FORBIDDEN");
         scene.row(free_only("A"), "confirmed A-1 1-1,1-2 + standing x1 for 2500, +0");
@@ -274,6 +285,12 @@ pub(crate) mod tests {
              2026-12-02T09:00 0h 0s of 4 closed\n2026-12-02T12:00 0h 0s of 4",
         );
         scene.row(move_to("b1", to("2026-12-02T12:00")), "confirmed 2026-12-02T12:00 T1,T2 for 300, +100");
+        let by_ticket = |ticket: &str| {
+            let (to, ticket) = (to("2026-12-02T12:00"), Some(ticket.into()));
+            Action::Move(Box::new(Move { booking: id("b1"), to, free_only: false, ticket }))
+        };
+        scene.row(by_ticket("T1"), "confirmed 2026-12-02T12:00 T1,T2 for 300, +0");
+        scene.row(by_ticket("T3"), "TICKET_NOT_RESERVED T3");
         scene.at(4 * 3_600).row(move_to("b1", to(nine)), "SLOT_PAST");
 
         let mut shop = Scene::of(bakery());

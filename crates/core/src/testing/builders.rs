@@ -302,11 +302,11 @@ pub(crate) fn extend(label: &str, seconds: u32) -> Command {
 }
 
 pub(crate) fn cancel(label: &str) -> Command {
-    Action::Cancel(Cancel { booking: id(label), reason: None }).into()
+    Action::Cancel(Cancel { booking: id(label), reason: None, ticket: None }).into()
 }
 
 pub(crate) fn move_to(label: &str, to: Destination) -> Command {
-    Action::Move(Box::new(Move { booking: id(label), to, free_only: false })).into()
+    Action::Move(Box::new(Move { booking: id(label), to, free_only: false, ticket: None })).into()
 }
 
 pub(crate) fn redeem(label: &str) -> Command {

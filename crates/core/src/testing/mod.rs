@@ -252,7 +252,8 @@ impl Scene {
             | Refusal::TicketNotActive { ticket }
             | Refusal::TicketExpired { ticket }
             | Refusal::TicketAlreadyUsed { ticket }
-            | Refusal::TicketAlreadyReserved { ticket } => ticket.to_string(),
+            | Refusal::TicketNotReserved { ticket }
+            | Refusal::TicketAlreadyReserved { ticket, booking: _ } => ticket.to_string(),
             Refusal::ActiveReservationExists { booking } | Refusal::CustomerLimitReached { booking } => {
                 booking.map(label_of).unwrap_or_default()
             }

@@ -268,10 +268,22 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
             }),
         ),
         ("extend", Action::Extend(Extend { booking: BOOKING, seconds: 300 })),
-        ("cancel", Action::Cancel(Cancel { booking: BOOKING, reason: Some("ill".into()) })),
+        (
+            "cancel",
+            Action::Cancel(Cancel {
+                booking: BOOKING,
+                reason: Some("ill".into()),
+                ticket: Some("T1".into()),
+            }),
+        ),
         (
             "move_to_slot",
-            Action::Move(Box::new(Move { booking: BOOKING, to: Destination::Slot(SLOT), free_only: true })),
+            Action::Move(Box::new(Move {
+                booking: BOOKING,
+                to: Destination::Slot(SLOT),
+                free_only: true,
+                ticket: Some("T1".into()),
+            })),
         ),
         (
             "move_to_seats",
@@ -279,6 +291,7 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
                 booking: BOOKING,
                 to: Destination::Seats(vec![section_seats()]),
                 free_only: false,
+                ticket: None,
             })),
         ),
         (
@@ -287,6 +300,7 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
                 booking: BOOKING,
                 to: Destination::Best(best()),
                 free_only: false,
+                ticket: None,
             })),
         ),
         (
@@ -431,7 +445,13 @@ pub(crate) fn changes() -> Vec<Change> {
     let alternative = SeatAlternative { seats: vec![seat()], adjacent: true, total_price: Money(3_000) };
     let slot_alternative = SlotAlternative { slot: SLOT, starts_at: MOMENT, available_count: 3 };
     let conflict = SeatConflict { seat: seat(), reason: SeatState::Sold };
-    let places = Units::Slot { slot: SLOT, quantity: 1, price: Money(100), tickets: ["T1".into()].into() };
+    let places = Units::Slot {
+        slot: SLOT,
+        end: Minute(720),
+        quantity: 1,
+        price: Money(100),
+        tickets: ["T1".into()].into(),
+    };
     let boxes = Units::Box { number: 1, quantity: 2, price: Money(250) };
     vec![
         Change::Act { at: MOMENT, by: Actor(300) },

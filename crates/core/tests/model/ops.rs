@@ -117,11 +117,13 @@ pub(crate) enum Op {
     Cancel {
         target: Target,
         reason: u8,
+        ticket: Option<u8>,
     },
     Move {
         target: Target,
         to: MoveOp,
         free_only: bool,
+        ticket: Option<u8>,
     },
     Redeem {
         target: Target,
@@ -511,7 +513,8 @@ fn with_bookings(want: BoxedStrategy<WantOp>) -> BoxedStrategy<Op> {
         9 => (payable, 0..20u8, 0..6u8)
             .prop_map(|(target, reference, late)| Op::Confirm { target, reference, late }),
         4 => (on_hold(), 0..12u8).prop_map(|(target, seconds)| Op::Extend { target, seconds }),
-        6 => (target(Target::Active), 0..30u8).prop_map(|(target, reason)| Op::Cancel { target, reason }),
+        6 => (target(Target::Active), 0..30u8, weighted(0.2, 0..4u8))
+            .prop_map(|(target, reason, ticket)| Op::Cancel { target, reason, ticket }),
         6 => (target(Target::Confirmed), code, weighted(0.5, choice()), prop::bool::weighted(0.2))
             .prop_map(|(target, code, units, force)| Op::Redeem { target, code, units, force }),
         3 => (target(Target::Redeemed), weighted(0.6, choice()), 0..12u8)
@@ -589,11 +592,8 @@ fn event_moves() -> impl Strategy<Value = MoveOp> {
 
 fn moves(to: BoxedStrategy<MoveOp>) -> impl Strategy<Value = Op> {
     let to = prop_oneof![12 => to, 1 => event_moves()];
-    (target(Target::Active), to, prop::bool::weighted(0.1)).prop_map(|(target, to, free_only)| Op::Move {
-        target,
-        to,
-        free_only,
-    })
+    (target(Target::Active), to, prop::bool::weighted(0.1), weighted(0.2, 0..4u8))
+        .prop_map(|(target, to, free_only, ticket)| Op::Move { target, to, free_only, ticket })
 }
 
 fn schedule_wants() -> impl Strategy<Value = WantOp> {

@@ -143,20 +143,22 @@ impl Translator {
                 booking: find(*target, model),
                 seconds: [30, 60, 120, 300, 600, 900, 1_800, 3_000, 3_600, 1, 0, 5][usize::from(*seconds)],
             }),
-            Op::Cancel { target, reason } => Action::Cancel(Cancel {
+            Op::Cancel { target, reason, ticket } => Action::Cancel(Cancel {
                 booking: find(*target, model),
+                ticket: ticket.map(|number| ticket_in(find(*target, model), number, model)),
                 reason: match reason {
                     29 => Some("\u{7}".into()),
                     20..29 => Some("cannot come".into()),
                     _ => None,
                 },
             }),
-            Op::Move { target, to, free_only } => {
+            Op::Move { target, to, free_only, ticket } => {
                 let booking = find(*target, model);
                 Action::Move(Box::new(Move {
                     booking,
                     to: destination(to, model.bookings.get(&booking), model),
                     free_only: *free_only,
+                    ticket: ticket.map(|number| ticket_in(booking, number, model)),
                 }))
             }
             Op::Redeem { target, code, units, force } => {
@@ -321,6 +323,16 @@ fn find(target: Target, model: &Model) -> BookingId {
     found
         .or_else(|| recent(model, 0, |_| !matches!(target, Target::Unknown)))
         .unwrap_or(BookingId::from_bytes([0xEE; 16]))
+}
+
+/// A ticket of a booking, or, of one that has none, any.
+fn ticket_in(booking: BookingId, number: u8, model: &Model) -> Arc<str> {
+    match model.bookings.get(&booking).map(|booking| &booking.units) {
+        Some(Units::Slot { tickets, .. }) if !tickets.is_empty() => {
+            Arc::clone(&tickets[usize::from(number) % tickets.len()])
+        }
+        Some(Units::Slot { .. } | Units::Event { .. } | Units::Box { .. }) | None => ticket_of(number),
+    }
 }
 
 fn choice(op: ChoiceOp, booking: BookingId, model: &Model) -> UnitChoice {

@@ -13,6 +13,7 @@ use crate::ids::InventoryNumber;
 use crate::inbox::Rejected;
 use crate::published::State;
 use crate::threads::Offer;
+use crate::unit_holders::{HolderIndex, claims_seat};
 use crate::view::StockView;
 
 impl Engine {
@@ -26,7 +27,13 @@ impl Engine {
         seat: Seat,
     ) -> Result<(Arc<StockView>, Option<Arc<Booking>>), SubmitError> {
         let published = self.published(event).await?;
-        Ok(published.seat_holder(self.now(), seat).await)
+        let look = |state: &State, index: &HolderIndex| {
+            let HolderIndex::Seats(seats) = index else { panic!("only events have seats") };
+            let booking = seats.place(seat).map(|place| state.bookings.at(place));
+            let booking = booking.filter(|booking| claims_seat(booking, seat)).cloned();
+            (Arc::clone(&state.stock), booking)
+        };
+        Ok(published.read_unit_holders(self.now(), look).await)
     }
 
     /// A booking and the stock of its inventory, both as of the same commit.

@@ -44,7 +44,7 @@ impl Hall {
             let book = Book::new(id, customer, want, hall.engine.new_redeem_code());
             hall.grant(Action::Book(Box::new(book))).await;
             if customer == "ben" {
-                hall.grant(Action::Cancel(Cancel { booking: id, reason: None })).await;
+                hall.grant(Action::Cancel(Cancel { booking: id, reason: None, ticket: None })).await;
             }
         }
         hall

@@ -93,7 +93,7 @@ pub(crate) fn hold(id: BookingId, quantity: u32) -> Command {
 }
 
 pub(crate) fn cancel(id: BookingId) -> Command {
-    Command::of(Action::Cancel(Cancel { booking: id, reason: None }))
+    Command::of(Action::Cancel(Cancel { booking: id, reason: None, ticket: None }))
 }
 
 /// The n-th booking of a hall.

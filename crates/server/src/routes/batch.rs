@@ -483,7 +483,7 @@ impl Answered<'_> {
             }
             Op::Confirm(id, request) => (*id, "confirm", request.action(*id, caller)),
             Op::Extend(id, request) => (*id, "extend", request.action(*id)),
-            Op::Cancel(id, request) => (*id, "cancel", request.action(*id)),
+            Op::Cancel(id, request) => (*id, "cancel", request.action(*id, None)),
             Op::Move(id, request) => (*id, "move", request.action(*id, caller)?),
             Op::Redeem(id, request) => (*id, "redeem", request.action(*id, caller)?),
             Op::Refused(problem) => return Err((**problem).clone()),

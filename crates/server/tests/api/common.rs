@@ -52,7 +52,7 @@ fn addresses_that_lead_nowhere_are_told_from_methods_that_are_not_taken() {
         ("PUT", "/v1/events/a", "GET,HEAD,PATCH,DELETE"),
         ("GET", "/v1/events/a/block", "POST"),
         ("POST", "/v1/events/a/seats", "GET,HEAD"),
-        ("GET", "/v1/schedules/a/tickets", "PUT"),
+        ("POST", "/v1/schedules/a/tickets", "GET,HEAD,PUT"),
         ("GET", "/v1/schedules/a/slots/b", "PATCH,DELETE"),
         ("GET", "/v1/bookings/a/confirm", "POST"),
         ("GET", "/v1/batch", "POST"),

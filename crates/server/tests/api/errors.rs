@@ -161,6 +161,12 @@ const CODES: &[(u16, &str, Provoke)] = &[
         museum.act(&sold, "redeem", &json!({ "redeem_code": sold["redeem_code"] })).expect(200);
         museum.book(&want)
     }),
+    (409, "TICKET_NOT_RESERVED", || {
+        let museum = Venue::museum(&json!({}));
+        let booking = museum.booked(&tickets(&slot_at_ten(1), &["mine"]));
+        museum.act(&booking, "cancel", &json!({})).expect(200);
+        museum.server.post(&museum.at("/tickets/mine/cancel"), &json!({}))
+    }),
     (409, "TICKET_ALREADY_RESERVED", || {
         let museum = Venue::museum(&json!({}));
         museum.booked(&tickets(&slot_at_ten(1), &["mine"]));

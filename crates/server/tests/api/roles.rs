@@ -84,6 +84,8 @@ fn every_route_is_open_to_its_roles_and_to_no_others() {
         ("PATCH", &slot, json!({ "status": "ACTIVE" }), [true, true, false, false]),
         ("DELETE", "/v1/schedules/museum/slots/2020-01-01T10:00", json!({}), [true, true, false, false]),
         ("PUT", "/v1/schedules/museum/tickets", ticket, [true, true, false, false]),
+        ("GET", "/v1/schedules/museum/tickets", json!({}), [true, true, false, false]),
+        ("GET", "/v1/schedules/museum/tickets/a", json!({}), [true, true, true, false]),
         ("GET", "/v1/schedules/museum/analytics", json!({}), [true, true, false, false]),
         ("GET", "/v1/shops", json!({}), [true, true, true, true]),
         ("GET", "/v1/shops/bakery", json!({}), [true, true, true, true]),
@@ -329,4 +331,35 @@ fn booking_of_a_seat_is_named_to_callers_who_may_see_it() {
         assert_eq!(&shown["booking"], expected);
         assert_eq!((&shown["state"], &shown["hold_expires_at"]), (&json!("held"), &made["expires_at"]));
     }
+}
+
+#[test]
+fn booking_of_a_ticket_is_acted_on_by_callers_who_may_act_on_it() {
+    let guarded = Guarded::new();
+    let want = json!({ "customer": "ann", "schedule": "museum", "slot": slot_at_ten(1), "tickets": ["t1"] });
+    let booking = guarded.send("operator", "POST", "/v1/bookings", &want).expect(201);
+    let ticket = "/v1/schedules/museum/tickets/t1";
+    assert_eq!(guarded.send("operator", "GET", ticket, &json!({})).expect(200)["booking"], booking["id"]);
+    let for_seller = guarded.send("seller", "GET", ticket, &json!({})).expect(200);
+    assert_eq!((&for_seller["status"], &for_seller["booking"]), (&json!("reserved"), &Value::Null));
+    assert_eq!(for_seller["slot"], Value::Null);
+    for (role, named) in [("operator", &booking["id"]), ("seller", &Value::Null), ("public", &Value::Null)] {
+        let refused = guarded.send(role, "POST", "/v1/bookings", &want);
+        refused.expect_problem(409, "TICKET_ALREADY_RESERVED");
+        assert_eq!(refused.json()["booking"], *named, "{role}");
+    }
+
+    let (cancel, nothing) = (format!("{ticket}/cancel"), json!({}));
+    guarded.send("seller", "POST", &cancel, &nothing).expect_problem(404, "TICKET_NOT_FOUND");
+    guarded.send("public", "POST", &cancel, &nothing).expect_problem(403, "HOLD_TOKEN_REQUIRED");
+    let with_token = |token: &str| {
+        let call = guarded.server.call("POST", &cancel).header("Hold-Token", token);
+        let key = format!("Bearer {}", guarded.key("public"));
+        call.header("Authorization", &key).json(&nothing).send()
+    };
+    with_token("ht_wrong").expect_problem(403, "FORBIDDEN");
+    let token = booking["hold_token"].as_str().expect("a token");
+    assert_eq!(with_token(token).expect(200)["status"], "cancelled");
+    let of_seller = guarded.send("seller", "POST", "/v1/bookings", &want).expect(201);
+    assert_eq!(guarded.send("seller", "POST", &cancel, &nothing).expect(200)["id"], of_seller["id"]);
 }

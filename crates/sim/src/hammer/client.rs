@@ -162,7 +162,7 @@ impl Client {
                 Action::Confirm(Confirm { booking, payment_reference, if_expired: None, free_only: false })
             } else {
                 self.holds.swap_remove(index);
-                Action::Cancel(Cancel { booking, reason: None })
+                Action::Cancel(Cancel { booking, reason: None, ticket: None })
             };
             return self.keyed(inventory, action);
         }

@@ -470,4 +470,18 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         ".or_else(|| place_in(&self.leaving.slots, hash, &is_at))",
         "",
     ),
+    bug(
+        "ticket-of-another-booking",
+        "a request about a ticket cancels a booking that no longer has it",
+        "commands/mod.rs",
+        "if ticket_use == Some(&TicketUse::Reserved(booking.id)) {",
+        "if matches!(ticket_use, Some(TicketUse::Reserved(_))) {",
+    ),
+    bug(
+        "late-payment-for-a-shorter-slot",
+        "who paid late for three hours gets two",
+        "commands/book/slot.rs",
+        ".filter(|slot| slot.end == end).ok_or",
+        ".ok_or",
+    ),
 ];

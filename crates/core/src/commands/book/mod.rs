@@ -241,8 +241,8 @@ pub(crate) fn check_collectable(
 pub(crate) fn check_again(inventory: &Inventory, now: Timestamp, booking: &Booking) -> Result<(), Refusal> {
     match &booking.units {
         Units::Event { seats, areas } => event::check_again(inventory, &booking.customer, seats, areas),
-        Units::Slot { slot, quantity, tickets, .. } => {
-            slot::check_again(inventory, now, &booking.customer, *slot, *quantity, tickets)
+        Units::Slot { slot, end, quantity, tickets, price: _ } => {
+            slot::check_again(inventory, now, &booking.customer, (*slot, *end), *quantity, tickets)
         }
         Units::Box { number, quantity, .. } => {
             boxes::check_again(inventory, now, &booking.customer, *number, *quantity)

@@ -13,7 +13,7 @@ use crate::limits::TICKET_CHARACTERS_MAX;
 use crate::refusal::Refusal;
 use crate::rules::TicketRule;
 use crate::schedule::{Schedule, Slot};
-use crate::time::{SlotId, Timestamp};
+use crate::time::{Minute, SlotId, Timestamp};
 
 /// How many places, or for which tickets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,7 +84,7 @@ pub(super) fn find(
     schedule.check_tickets(places.tickets(), now)?;
     check_customer(inventory, rules, customer, quantity)?;
     check_places(schedule, id, quantity, now)?;
-    Ok(Units::Slot { slot: id, quantity, price: slot.price, tickets: places.tickets().into() })
+    Ok(Units::Slot { slot: id, end: slot.end, quantity, price: slot.price, tickets: places.tickets().into() })
 }
 
 /// See [`super::check_again`].
@@ -92,12 +92,12 @@ pub(super) fn check_again(
     inventory: &Inventory,
     now: Timestamp,
     customer: &str,
-    id: SlotId,
+    (id, end): (SlotId, Minute),
     quantity: u32,
     tickets: &[Arc<str>],
 ) -> Result<(), Refusal> {
     let schedule = inventory.schedule()?;
-    let slot = schedule.slots.get(&id).ok_or(Refusal::SlotNotFound)?;
+    let slot = schedule.slots.get(&id).filter(|slot| slot.end == end).ok_or(Refusal::SlotNotFound)?;
     schedule.terms.check_open()?;
     check_open(slot, now)?;
     schedule.check_tickets(tickets, now)?;

@@ -305,8 +305,8 @@ impl Model {
                     hall.check_area(claim.area, claim.quantity)?;
                 }
             }
-            Units::Slot { slot, quantity, tickets, .. } => {
-                self.check_slot_again(now, &booking.customer, *slot, *quantity, tickets)?;
+            Units::Slot { slot, end, quantity, tickets, .. } => {
+                self.check_slot_again(now, &booking.customer, (*slot, *end), *quantity, tickets)?;
             }
             Units::Box { number, quantity, .. } => {
                 self.check_box_again(now, &booking.customer, *number, *quantity)?;
@@ -363,6 +363,7 @@ impl Model {
             form::check_text(reason, 500)?;
         }
         let booking = self.find(cancel.booking)?;
+        self.check_reserved(&booking, cancel.ticket.as_ref())?;
         let confirmed_at = match booking.status {
             Status::Confirmed { .. } if has_redeemed_units(&booking) => {
                 return refuse(Refusal::NotCancellable);
@@ -418,13 +419,14 @@ impl Model {
             return invalid();
         }
         let booking = self.find(moving.booking)?;
+        self.check_reserved(&booking, moving.ticket.as_ref())?;
         refuse_if(!is_active(&booking) || has_redeemed_units(&booking), Refusal::NotMovable)?;
         let units = match (&booking.units, &moving.to) {
             (Units::Slot { slot, quantity, tickets, .. }, Destination::Slot(to)) => {
                 match self.other_slot(now, *slot, *to, *quantity)? {
                     None => booking.units.clone(),
-                    Some(price) => {
-                        Units::Slot { slot: *to, quantity: *quantity, price, tickets: tickets.clone() }
+                    Some((price, end)) => {
+                        Units::Slot { slot: *to, end, quantity: *quantity, price, tickets: tickets.clone() }
                     }
                 }
             }
@@ -633,6 +635,13 @@ impl Model {
                 Some(_) | None => Ok(()),
             },
         }
+    }
+
+    /// A booking that is named by a ticket must have it, and not have let it in.
+    fn check_reserved(&self, booking: &Booking, ticket: Option<&Arc<str>>) -> Decided<()> {
+        let Some(ticket) = ticket else { return Ok(()) };
+        let reserved = self.ticket_use(ticket) == Some((booking.id, false));
+        refuse_if(!reserved, Refusal::TicketNotReserved { ticket: ticket.clone() })
     }
 
     fn find(&self, id: BookingId) -> Decided<Booking> {

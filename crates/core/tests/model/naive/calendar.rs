@@ -299,22 +299,22 @@ impl Model {
         if let (TicketRule::Registered, Places::Quantity(_)) = (self.rules().tickets, places) {
             return super::invalid();
         }
-        let price = self.find_slot(id)?.price;
+        let (price, end) = (self.find_slot(id)?.price, self.find_slot(id)?.end);
         self.check_open()?;
         self.check_sales(now)?;
         self.check_places(now, customer, id, quantity, tickets)?;
-        Ok(Units::Slot { slot: id, quantity, price, tickets: tickets.into() })
+        Ok(Units::Slot { slot: id, end, quantity, price, tickets: tickets.into() })
     }
 
     pub(super) fn check_slot_again(
         &self,
         now: Timestamp,
         customer: &str,
-        id: SlotId,
+        (id, end): (SlotId, Minute),
         quantity: u32,
         tickets: &[Arc<str>],
     ) -> Decided<()> {
-        self.find_slot(id)?;
+        refuse_if(self.find_slot(id)?.end != end, Refusal::SlotNotFound)?;
         self.check_open()?;
         self.check_places(now, customer, id, quantity, tickets)
     }
@@ -357,7 +357,7 @@ impl Model {
             match self.ticket_use(&ticket) {
                 None => {}
                 Some((_, true)) => return refuse(Refusal::TicketAlreadyUsed { ticket }),
-                Some((_, false)) => return refuse(Refusal::TicketAlreadyReserved { ticket }),
+                Some((booking, false)) => return refuse(Refusal::TicketAlreadyReserved { ticket, booking }),
             }
         }
         Ok(())
@@ -377,14 +377,14 @@ impl Model {
         })
     }
 
-    /// The price of the slot to move to; `None` if the booking is there already.
+    /// The price and the end of the slot to move to; `None` if the booking is there already.
     pub(super) fn other_slot(
         &self,
         now: Timestamp,
         from: SlotId,
         to: SlotId,
         quantity: u32,
-    ) -> Decided<Option<Money>> {
+    ) -> Decided<Option<(Money, Minute)>> {
         let slot = self.find_slot(to)?;
         if from == to {
             return Ok(None);
@@ -395,7 +395,7 @@ impl Model {
             let alternatives = self.calendar()?.nearest_with_room(to, quantity, now);
             return refuse(Refusal::NewSlotFull { available: slot.left(), alternatives });
         }
-        Ok(Some(slot.price))
+        Ok(Some((slot.price, slot.end)))
     }
 
     fn find_slot(&self, id: SlotId) -> Decided<&TimeSlot> {

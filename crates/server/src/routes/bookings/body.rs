@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::slot_info::{SlotCounts, SlotInfo};
 use crate::answer::address;
 use crate::contacts::Contact;
 use crate::ids::uuid;
@@ -50,6 +51,9 @@ pub(crate) struct BookingBody<'a> {
     areas: Vec<AreaBody<'a>>,
     #[schema(required)]
     slot: Option<String>,
+    /// When the slot is.
+    #[schema(required)]
+    slot_info: Option<SlotInfo>,
     tickets: Vec<&'a str>,
     #[schema(required)]
     r#box: Option<&'a str>,
@@ -210,6 +214,8 @@ impl BookingBody<'_> {
         value(text, &self.areas);
         text.extend_from_slice(b",\"slot\":");
         string_or_null(text, self.slot.as_deref());
+        text.extend_from_slice(b",\"slot_info\":");
+        value(text, &self.slot_info);
         text.extend_from_slice(b",\"tickets\":");
         value(text, &self.tickets);
         text.extend_from_slice(b",\"box\":");
@@ -285,20 +291,23 @@ impl<'a> BookingBody<'a> {
         let of = |wanted: InventoryKind| (kind == wanted).then_some(inventory);
         let Life { status, expires_at, confirmed_at, cancelled_at, redeemed_at } = Life::of(&booking.status);
         let left = booking.deadline().map(|deadline| ((deadline.0 - as_of.at.0).max(0) + 999) / 1_000);
-        let (areas, slot, tickets, r#box, adjacent) = match &booking.units {
+        let (areas, slot, slot_info, tickets, r#box, adjacent) = match &booking.units {
             Units::Event { areas, .. } => {
                 let areas = areas.iter().map(|claim| AreaBody {
                     name: area_name(stock, claim.area),
                     quantity: claim.quantity,
                     price: claim.price.0,
                 });
-                (areas.collect(), None, Vec::new(), None, Some(booking.is_adjacent()))
+                (areas.collect(), None, None, Vec::new(), None, Some(booking.is_adjacent()))
             }
-            Units::Slot { slot, tickets, .. } => {
+            Units::Slot { slot, end, tickets, .. } => {
                 let tickets = tickets.iter().map(|ticket| &**ticket).collect();
-                (Vec::new(), Some(slot.to_string()), tickets, None, None)
+                let slot_info = SlotInfo::new(stock, *slot, *end);
+                (Vec::new(), Some(slot.to_string()), slot_info, tickets, None, None)
             }
-            Units::Box { number, .. } => (Vec::new(), None, Vec::new(), Some(box_id(stock, *number)), None),
+            Units::Box { number, .. } => {
+                (Vec::new(), None, None, Vec::new(), Some(box_id(stock, *number)), None)
+            }
         };
         BookingBody {
             id: uuid(booking.id),
@@ -312,6 +321,7 @@ impl<'a> BookingBody<'a> {
             seats: Seats { booking, stock },
             areas,
             slot,
+            slot_info,
             tickets,
             r#box,
             quantity: booking.units.quantity(),
@@ -332,6 +342,15 @@ impl<'a> BookingBody<'a> {
             version: booking.version,
             sequence: as_of.sequence,
             price_difference: None,
+        }
+    }
+}
+
+impl BookingBody<'_> {
+    /// Shows how full its slot is, if that was asked for.
+    pub(crate) fn expand(&mut self, counts: Option<SlotCounts>) {
+        if let Some(slot_info) = &mut self.slot_info {
+            slot_info.counts = counts;
         }
     }
 }

@@ -10,7 +10,7 @@ use boxoffice_core::ids::BookingId;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{BookingBody, act};
+use super::{BookingBody, Expansion, act};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::idempotency::IdempotencyKey;
@@ -18,6 +18,7 @@ use crate::ids::booking_id;
 use crate::input::Input;
 use crate::path::Path;
 use crate::problem::Problem;
+use crate::query::Query;
 
 /// A booking is given back.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
@@ -30,8 +31,10 @@ pub(crate) struct Cancellation {
 }
 
 impl Cancellation {
-    pub(crate) fn action(&self, booking: BookingId) -> Action {
-        Action::Cancel(Cancel { booking, reason: self.reason.as_deref().map(Arc::from) })
+    /// Cancels a booking; only while it has a ticket, if one is given.
+    pub(crate) fn action(&self, booking: BookingId, ticket: Option<&str>) -> Action {
+        let reason = self.reason.as_deref().map(Arc::from);
+        Action::Cancel(Cancel { booking, reason, ticket: ticket.map(Arc::from) })
     }
 }
 
@@ -46,6 +49,7 @@ impl Cancellation {
     params(
         ("id" = String, Path, description = "The booking.", format = Uuid, example = "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b53"),
         Caller,
+        Expansion,
         IdempotencyKey,
     ),
     request_body(content = Cancellation, example = json!({ "reason": "changed their mind" })),
@@ -60,9 +64,10 @@ pub(crate) async fn cancel(
     caller: Caller,
     key: IdempotencyKey,
     Path(id): Path<String>,
+    Query(expansion): Query<Expansion>,
     Input(request): Input<Cancellation>,
 ) -> Result<Response, Problem> {
     let id = booking_id(&id)?;
-    let action = request.action(id);
-    act(&app, &caller, &key, ("cancel", id), &request, action).await
+    let action = request.action(id, None);
+    act(&app, &caller, &key, ("cancel", id), &request, action, expansion).await
 }

@@ -11,7 +11,7 @@ use boxoffice_core::rules::LatePayment;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{BookingBody, act};
+use super::{BookingBody, Expansion, act};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::idempotency::IdempotencyKey;
@@ -19,6 +19,7 @@ use crate::ids::booking_id;
 use crate::input::Input;
 use crate::path::Path;
 use crate::problem::Problem;
+use crate::query::Query;
 
 /// A hold is paid.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
@@ -85,6 +86,7 @@ impl Payment {
     params(
         ("id" = String, Path, description = "The booking.", format = Uuid, example = "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b51"),
         Caller,
+        Expansion,
         IdempotencyKey,
     ),
     request_body(content = Payment, example = json!({ "payment_reference": "pi_3Nq8", "if_expired": "same_units" })),
@@ -100,9 +102,10 @@ pub(crate) async fn confirm(
     caller: Caller,
     key: IdempotencyKey,
     Path(id): Path<String>,
+    Query(expansion): Query<Expansion>,
     Input(request): Input<Payment>,
 ) -> Result<Response, Problem> {
     let id = booking_id(&id)?;
     let action = request.action(id, &caller);
-    act(&app, &caller, &key, ("confirm", id), &request, action).await
+    act(&app, &caller, &key, ("confirm", id), &request, action, expansion).await
 }

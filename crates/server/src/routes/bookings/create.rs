@@ -19,6 +19,7 @@ use uuid::Uuid;
 
 use super::body::{AsOf, BookingBody, kind_of};
 use super::new_booking::NewBooking;
+use super::slot_info::Expansion;
 use crate::app::App;
 use crate::attempts;
 use crate::caller::Caller;
@@ -27,6 +28,7 @@ use crate::ids::uuid;
 use crate::input::Input;
 use crate::outer::json;
 use crate::problem::{Problem, ProblemBody};
+use crate::query::Query;
 use crate::rates::DECIDED_WITHIN_SECONDS;
 use crate::submit::{Asked, Granted, stock_after};
 
@@ -43,6 +45,7 @@ pub(crate) const OPERATION: &str = "book";
     tag = "bookings",
     operation_id = "create_booking",
     params(
+        Expansion,
         IdempotencyKey,
         ("Prefer" = Option<String>, Header, description = "`respond-async`: be answered when the command is kept, before it is \
                                                             decided. May be ignored."),
@@ -115,6 +118,7 @@ pub(crate) const OPERATION: &str = "book";
                 ],
                 "areas": [],
                 "slot": null,
+                "slot_info": null,
                 "tickets": [],
                 "box": null,
                 "quantity": 2,
@@ -181,6 +185,7 @@ pub(crate) async fn create(
     caller: Caller,
     key: IdempotencyKey,
     headers: HeaderMap,
+    Query(expansion): Query<Expansion>,
     Input(request): Input<Box<NewBooking>>,
 ) -> Result<Response, Problem> {
     let prepared = prepare(&app, caller, key, request).await?;
@@ -188,8 +193,13 @@ pub(crate) async fn create(
     if app.commands_are_routed && prepared.sent.request.id.is_none() && prefers_async(&headers) {
         return prepared.hand_over(&app).await;
     }
+    let inventory = prepared.sent.inventory;
     let granted = prepared.send(&app).await?;
-    Ok(json(StatusCode::CREATED, &created(&app, &granted), granted.answer.replayed))
+    let sequence = granted.answer.sequence;
+    let counts = expansion.as_of(&app, inventory, sequence, granted.booking()).await;
+    let mut body = created(&app, &granted);
+    body.expand(counts);
+    Ok(json(StatusCode::CREATED, &body, granted.answer.replayed))
 }
 
 /// A booking that only has to be sent, and what its answer needs. Whoever has several prepares them in order before they are sent

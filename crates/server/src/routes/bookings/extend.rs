@@ -10,7 +10,7 @@ use boxoffice_core::ids::BookingId;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{BookingBody, act};
+use super::{BookingBody, Expansion, act};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::idempotency::IdempotencyKey;
@@ -18,6 +18,7 @@ use crate::ids::booking_id;
 use crate::input::Input;
 use crate::path::Path;
 use crate::problem::Problem;
+use crate::query::Query;
 
 /// A hold is to last longer.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -45,6 +46,7 @@ impl Extension {
     params(
         ("id" = String, Path, description = "The booking.", format = Uuid, example = "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b52"),
         Caller,
+        Expansion,
         IdempotencyKey,
     ),
     request_body(content = Extension, example = json!({ "seconds": 600 })),
@@ -60,9 +62,10 @@ pub(crate) async fn extend(
     caller: Caller,
     key: IdempotencyKey,
     Path(id): Path<String>,
+    Query(expansion): Query<Expansion>,
     Input(request): Input<Extension>,
 ) -> Result<Response, Problem> {
     let id = booking_id(&id)?;
     let action = request.action(id);
-    act(&app, &caller, &key, ("extend", id), &request, action).await
+    act(&app, &caller, &key, ("extend", id), &request, action, expansion).await
 }

@@ -11,7 +11,8 @@ use boxoffice_core::time::Timestamp;
 use boxoffice_engine::InventoryNumber;
 use serde::Deserialize;
 
-use super::{AsOf, BookingBody, BookingStatus, kind_of};
+use super::slot_info::Expand;
+use super::{AsOf, BookingBody, BookingStatus, Expansion, kind_of};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::ids::find_inventory;
@@ -31,6 +32,11 @@ pub(crate) struct Wanted {
     shop: Option<String>,
     #[param(inline)]
     status: Option<BookingStatus>,
+    /// Bookings that name this ticket, whatever became of them.
+    ticket: Option<String>,
+    /// `slot` adds `booked_count` and `available_count` to `slot_info`.
+    #[param(inline)]
+    expand: Option<Expand>,
     #[param(minimum = 1, maximum = 500)]
     limit: Option<usize>,
     cursor: Option<String>,
@@ -79,9 +85,15 @@ pub(crate) async fn list(
             && wanted.customer.as_deref().is_none_or(|customer| *booking.customer == *customer)
             && wanted.status.is_none_or(|status| status == status_of(booking))
     };
-    if let Some(customer) = &wanted.customer {
-        let (found, next) = of_customer(&app, &inventories, customer, before, limit, &fits).await?;
-        return show(&app, &caller, found, next, fits).await;
+    let expansion = Expansion { expand: wanted.expand };
+    let listed = match (&wanted.ticket, &wanted.customer) {
+        (Some(ticket), _) => Some(Listed::Ticket(ticket)),
+        (None, Some(customer)) => Some(Listed::Customer(customer)),
+        (None, None) => None,
+    };
+    if let Some(listed) = listed {
+        let (found, next) = of_list(&app, &inventories, listed, before, limit, &fits).await?;
+        return show(&app, &caller, found, next, expansion, fits).await;
     }
     let mut found = Vec::new();
     let mut looked_at = 0;
@@ -114,21 +126,31 @@ pub(crate) async fn list(
             }
         }
     }
-    show(&app, &caller, found, more.then_some(before), fits).await
+    show(&app, &caller, found, more.then_some(before), expansion, fits).await
 }
 
-/// A customer's bookings, from the lists that the writers keep of them. A place is one in that list.
-async fn of_customer(
+/// Whose bookings are listed without reading all bookings.
+#[derive(Clone, Copy)]
+enum Listed<'a> {
+    Customer(&'a str),
+    Ticket(&'a str),
+}
+
+/// The bookings of a customer or ticket, from the lists that are kept of them. A place is one in that list.
+async fn of_list(
     app: &App,
     inventories: &[InventoryNumber],
-    customer: &str,
+    listed: Listed<'_>,
     before: Place,
     limit: usize,
     fits: impl Fn(&Booking) -> bool,
 ) -> Result<(Vec<Arc<Booking>>, Option<Place>), Problem> {
     let mut all = Vec::new();
     for &number in inventories {
-        let newest_first = app.engine.bookings_of(number, customer).await?;
+        let newest_first = match listed {
+            Listed::Customer(customer) => app.engine.bookings_of(number, customer).await?,
+            Listed::Ticket(ticket) => app.engine.bookings_of_ticket(number, ticket).await?,
+        };
         let placed = newest_first.into_iter().rev().enumerate();
         all.extend(placed.map(|(place, booking)| ((booking.created_at, number, place), booking)));
     }
@@ -145,6 +167,7 @@ async fn show(
     caller: &Caller,
     found: Vec<Arc<Booking>>,
     next: Option<Place>,
+    expansion: Expansion,
     fits: impl Fn(&Booking) -> bool,
 ) -> Result<Response, Problem> {
     let next_cursor = next.map(|next| page::cursor(&(next.0.0, next.1.0, next.2)));
@@ -160,6 +183,7 @@ async fn show(
         let as_of = AsOf { sequence: stock.sequence, at };
         let mut body = BookingBody::new(booking, kind_of(stock), stock, as_of, None);
         body.contact = contact.as_deref();
+        body.expand(expansion.of(Some(stock), booking));
         body
     });
     Ok(json(StatusCode::OK, &Page { items: items.collect(), next_cursor }, false))
@@ -177,8 +201,12 @@ async fn inventories(app: &App, caller: &Caller, wanted: &Wanted) -> Result<Vec<
         (Some((kind, id)), None) => Ok(vec![find_inventory(&app.engine, &caller.tenant, kind, id).await?]),
         (None, _) => {
             let all = app.engine.inventories().into_iter();
-            let own = all
-                .filter(|one| parts_of_name(&one.name).is_some_and(|(tenant, ..)| tenant == &*caller.tenant));
+            // Only schedules have tickets.
+            let fits = |kind| wanted.ticket.is_none() || kind == InventoryKind::Schedule;
+            let own = all.filter(|one| {
+                let parts = parts_of_name(&one.name);
+                parts.is_some_and(|(tenant, kind, _)| tenant == &*caller.tenant && fits(kind))
+            });
             Ok(own.map(|one| one.number).collect())
         }
     }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::new_booking::{Best, SeatsInSection, named, parse_slot};
-use super::{BookingBody, act};
+use super::{BookingBody, Expansion, act};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::idempotency::IdempotencyKey;
@@ -19,6 +19,7 @@ use crate::ids::booking_id;
 use crate::input::Input;
 use crate::path::Path;
 use crate::problem::Problem;
+use crate::query::Query;
 
 /// A booking goes elsewhere: exactly one of the three.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -41,7 +42,7 @@ impl Target {
             (None, None, Some(best)) => Destination::Best(best.wish()),
             _ => return Err(Problem::invalid("", "must name one of slot, seats and best_available")),
         };
-        Ok(Action::Move(Box::new(Move { booking, to, free_only: !caller.may_take_money() })))
+        Ok(Action::Move(Box::new(Move { booking, to, free_only: !caller.may_take_money(), ticket: None })))
     }
 }
 
@@ -56,6 +57,7 @@ impl Target {
     params(
         ("id" = String, Path, description = "The booking.", format = Uuid, example = "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b54"),
         Caller,
+        Expansion,
         IdempotencyKey,
     ),
     request_body(content = Target, example = json!({ "best_available": { "quantity": 2 } })),
@@ -70,9 +72,10 @@ pub(crate) async fn move_booking(
     caller: Caller,
     key: IdempotencyKey,
     Path(id): Path<String>,
+    Query(expansion): Query<Expansion>,
     Input(request): Input<Target>,
 ) -> Result<Response, Problem> {
     let id = booking_id(&id)?;
     let action = request.action(id, &caller)?;
-    act(&app, &caller, &key, ("move", id), &request, action).await
+    act(&app, &caller, &key, ("move", id), &request, action, expansion).await
 }

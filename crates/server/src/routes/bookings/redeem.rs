@@ -10,7 +10,7 @@ use boxoffice_core::ids::BookingId;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{BookingBody, act};
+use super::{BookingBody, Expansion, act};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::idempotency::IdempotencyKey;
@@ -18,6 +18,7 @@ use crate::ids::booking_id;
 use crate::input::Input;
 use crate::path::Path;
 use crate::problem::Problem;
+use crate::query::Query;
 
 /// A booking is collected or admitted: the units named, or all that are left.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -107,6 +108,7 @@ pub(super) fn unit_choice(
     params(
         ("id" = String, Path, description = "The booking.", format = Uuid, example = "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b5a"),
         Caller,
+        Expansion,
         IdempotencyKey,
     ),
     request_body(content = Redemption, example = json!({ "redeem_code": "7KQ4M2" })),
@@ -121,9 +123,10 @@ pub(crate) async fn redeem(
     caller: Caller,
     key: IdempotencyKey,
     Path(id): Path<String>,
+    Query(expansion): Query<Expansion>,
     Input(request): Input<Redemption>,
 ) -> Result<Response, Problem> {
     let id = booking_id(&id)?;
     let action = request.action(id, &caller)?;
-    act(&app, &caller, &key, ("redeem", id), &request, action).await
+    act(&app, &caller, &key, ("redeem", id), &request, action, expansion).await
 }

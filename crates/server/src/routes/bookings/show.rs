@@ -6,13 +6,14 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 
-use super::{AsOf, BookingBody, kind_of};
+use super::{AsOf, BookingBody, Expansion, kind_of};
 use crate::app::App;
 use crate::caller::{Caller, find_booking};
 use crate::ids::{booking_id, booking_not_found};
 use crate::outer::json;
 use crate::path::Path;
 use crate::problem::Problem;
+use crate::query::Query;
 
 /// Shows a booking.
 #[utoipa::path(
@@ -22,6 +23,7 @@ use crate::problem::Problem;
     operation_id = "show_booking",
     params(
         ("id" = String, Path, description = "The booking.", format = Uuid, example = "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b5a"),
+        Expansion,
         Caller,
     ),
     responses(
@@ -33,6 +35,7 @@ pub(crate) async fn show(
     State(app): State<Arc<App>>,
     caller: Caller,
     Path(id): Path<String>,
+    Query(expansion): Query<Expansion>,
 ) -> Result<Response, Problem> {
     let id = booking_id(&id)?;
     find_booking(&app, &caller, id).await?;
@@ -41,5 +44,6 @@ pub(crate) async fn show(
     let contact = app.contacts.keys_for(&caller, [&*booking]).await?.open(&booking);
     let mut body = BookingBody::new(&booking, kind_of(&stock), &stock, as_of, None);
     body.contact = contact.as_deref();
+    body.expand(expansion.of(Some(&stock), &booking));
     Ok(json(StatusCode::OK, &body, false))
 }

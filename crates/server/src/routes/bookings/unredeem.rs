@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::redeem::{NamedSeat, unit_choice};
-use super::{BookingBody, act};
+use super::{BookingBody, Expansion, act};
 use crate::app::App;
 use crate::caller::RunsSales;
 use crate::idempotency::IdempotencyKey;
@@ -19,6 +19,7 @@ use crate::ids::booking_id;
 use crate::input::Input;
 use crate::path::Path;
 use crate::problem::Problem;
+use crate::query::Query;
 
 /// A redemption is undone: that of the units named, or of all that were redeemed.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -56,6 +57,7 @@ impl Unredemption {
     operation_id = "unredeem_booking",
     params(
         ("id" = String, Path, description = "The booking.", format = Uuid, example = "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b5a"),
+        Expansion,
         IdempotencyKey,
     ),
     request_body(content = Unredemption, example = json!({ "reason": "scanned the wrong ticket" })),
@@ -70,9 +72,10 @@ pub(crate) async fn unredeem(
     RunsSales(caller): RunsSales,
     key: IdempotencyKey,
     Path(id): Path<String>,
+    Query(expansion): Query<Expansion>,
     Input(request): Input<Unredemption>,
 ) -> Result<Response, Problem> {
     let id = booking_id(&id)?;
     let action = request.action(id)?;
-    act(&app, &caller, &key, ("unredeem", id), &request, action).await
+    act(&app, &caller, &key, ("unredeem", id), &request, action, expansion).await
 }

@@ -25,7 +25,7 @@ fn a_hold_is_answered_with_everything_about_it() {
     let expected = json!({
         "id": hold["id"], "status": "on_hold", "customer": "user-42", "event": hall.id, "schedule": null, "shop": null,
         "seats": [seat("1-1"), seat("1-2"), seat("2-1")], "areas": [{ "name": "standing", "quantity": 2, "price": 150 }],
-        "slot": null, "tickets": [], "box": null, "quantity": 5, "redeemed_quantity": 0,
+        "slot": null, "slot_info": null, "tickets": [], "box": null, "quantity": 5, "redeemed_quantity": 0,
         "total_price": 3300, "currency": "TWD", "adjacent": false,
         "hold_token": hold["hold_token"], "redeem_code": hold["redeem_code"], "created_at": hold["created_at"],
         "expires_at": hold["expires_at"], "expires_in_seconds": 900, "confirmed_at": null, "cancelled_at": null,
