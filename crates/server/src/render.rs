@@ -13,10 +13,12 @@ use crate::routes::bookings::body::value;
 use crate::routes::events::body::{SeatsBody, StatsBody, seats_of};
 use crate::routes::schedules::body::SlotBody;
 use crate::routes::shops::body::BoxBody;
+use crate::rules::StatusWord;
 
 #[derive(Serialize)]
 struct EventSnapshot<'a> {
     sequence: u64,
+    status: StatusWord,
     stats: StatsBody,
     sections: Vec<SeatsBody<'a>>,
     areas: Vec<AreaNow<'a>>,
@@ -48,6 +50,7 @@ pub(crate) fn snapshot(stock: &StockView, now: Timestamp) -> Vec<u8> {
     match &stock.kind {
         KindView::Event(event) => to_json(&EventSnapshot {
             sequence,
+            status: StatusWord::of(stock.terms.status),
             stats: StatsBody::of(event.totals),
             sections: seats_of(event, sequence),
             areas: areas(event, |_| true),
@@ -67,7 +70,11 @@ pub(crate) fn snapshot(stock: &StockView, now: Timestamp) -> Vec<u8> {
 pub(crate) fn write_change(text: &mut Vec<u8>, before: &StockView, after: &StockView, now: Timestamp) {
     let sequence = after.sequence;
     match (&before.kind, &after.kind) {
-        (KindView::Event(old), KindView::Event(new)) => write_event_change(text, old, new, sequence),
+        (KindView::Event(old), KindView::Event(new)) => {
+            let status = after.terms.status;
+            let new_status = (before.terms.status != status).then(|| StatusWord::of(status));
+            write_event_change(text, old, new, sequence, new_status);
+        }
         (KindView::Schedule(old), KindView::Schedule(new)) => {
             value(text, &slots_between(old, new, sequence, now));
         }
@@ -90,7 +97,13 @@ fn areas(event: &EventView, wanted: impl Fn(usize) -> bool) -> Vec<AreaNow<'_>> 
 }
 
 /// Written by hand: in a hall that sells fast, tens of thousands of seats change in a second.
-fn write_event_change(text: &mut Vec<u8>, old: &EventView, new: &EventView, sequence: u64) {
+fn write_event_change(
+    text: &mut Vec<u8>,
+    old: &EventView,
+    new: &EventView,
+    sequence: u64,
+    new_status: Option<StatusWord>,
+) {
     text.extend_from_slice(b"{\"sequence\":");
     value(text, &sequence);
     text.extend_from_slice(b",\"seats\":[");
@@ -99,6 +112,10 @@ fn write_event_change(text: &mut Vec<u8>, old: &EventView, new: &EventView, sequ
     value(text, &areas(new, |index| old.areas[index].pool != new.areas[index].pool));
     text.extend_from_slice(b",\"stats\":");
     value(text, &StatsBody::of(new.totals));
+    if let Some(status) = new_status {
+        text.extend_from_slice(b",\"status\":");
+        value(text, &status);
+    }
     text.push(b'}');
 }
 

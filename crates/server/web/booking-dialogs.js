@@ -1,4 +1,4 @@
-// The two questions a booking's page asks: cancel it? move to which seats?
+// Questions in a dialog: those of a booking's page (cancel it? move to which seats?), and the yes or no of others.
 
 import { h } from "./dom.js";
 import { exactMoney } from "./format.js";
@@ -9,7 +9,7 @@ import { t } from "./words.js";
 /** @param {string} name @returns {Promise<boolean>} */
 export function askCancel(name) {
   const body = [h("p", {}, t("booking.cancelWhat", { name }))];
-  return asked("cancel", t("booking.cancelAsk"), body, t("booking.cancelNo"), h("button", { class: "danger", value: "yes" }, t("booking.cancelYes")));
+  return askYesNo("cancel", t("booking.cancelAsk"), body, t("booking.cancelNo"), h("button", { class: "danger", value: "yes" }, t("booking.cancelYes")));
 }
 
 /**
@@ -27,14 +27,14 @@ export async function askSeats(booking, sections) {
     h("div", { class: "field" }, h("label", { for: "section" }, t("booking.where")), choice),
   ];
   const move = h("button", { class: "main", value: "yes" }, t("booking.moveYes"));
-  return (await asked("move", t("booking.moveAsk"), body, t("booking.moveNo"), move)) ? choice.value : null;
+  return (await askYesNo("move", t("booking.moveAsk"), body, t("booking.moveNo"), move)) ? choice.value : null;
 }
 
 /**
  * @param {string} kind @param {string} title @param {HTMLElement[]} body @param {string} no @param {HTMLButtonElement} yes
  * @returns {Promise<boolean>}
  */
-function asked(kind, title, body, no, yes) {
+export function askYesNo(kind, title, body, no, yes) {
   yes.dataset["act"] = `${kind}-yes`;
   const dialog = h("dialog", { "aria-labelledby": `${kind}-title`, "data-dialog": kind }, h("form", { method: "dialog", class: "stack" },
     h("h2", { id: `${kind}-title` }, title), ...body,

@@ -8,11 +8,11 @@ import { language, t } from "./words.js";
 
 /** @typedef {import("./types.d.ts").Booking} Booking */
 /**
- * `zone` says in words which clock `when` goes by; `timezone` is that of the place.
+ * `zone` says in words which clock `when` goes by; `timezone` is that of the place; `cancelled`: the event is.
  *
  * @typedef {{
  *   name: string, link: string, timezone: string | null, what: {what: string, price: string}[], when: string | null, zone: string | null,
- *   starts: string | null, ends: string | null, box?: string,
+ *   starts: string | null, ends: string | null, box?: string, cancelled?: boolean,
  * }} Facts
  */
 
@@ -38,7 +38,7 @@ async function eventFacts(booking, id) {
     ...seatRows(booking.seats).map(({ what, price }) => ({ what, price: money(price, booking.currency) })),
     ...booking.areas.map((area) => ({ what: `${area.name} × ${area.quantity}`, price: money(area.price * area.quantity, booking.currency) })),
   ];
-  return { name: event?.name ?? id, link: `/events/${id}`, timezone: event?.timezone ?? null, what, when, zone: event && starts !== null ? zoneWords(event.timezone, starts) : null, starts, ends: event?.ends_at ?? null };
+  return { name: event?.name ?? id, link: `/events/${id}`, timezone: event?.timezone ?? null, what, when, zone: event && starts !== null ? zoneWords(event.timezone, starts) : null, starts, ends: event?.ends_at ?? null, cancelled: event?.status === "cancelled" };
 }
 
 /** @param {Booking} booking @param {string} id @returns {Promise<Facts>} */

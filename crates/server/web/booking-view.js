@@ -87,7 +87,10 @@ export class BookingView {
       h("ul", { class: "units" }, units),
       h("p", { class: "spread sum" }, h("strong", {}, t("total")), h("strong", { class: "number" }, money(booking.total_price, booking.currency))),
       booking.status === "expired" && h("p", { class: "note bad" }, t("booking.expired")),
-      booking.status === "cancelled" && h("p", { class: "note bad" }, t("booking.cancelled")),
+      (facts.cancelled || booking.status === "cancelled") && h("p", { class: "note bad" }, [
+        facts.cancelled && t("event.cancelled"),
+        booking.status === "cancelled" && t("booking.cancelled"),
+      ].filter(Boolean).join(" ")),
       booking.redeemed_at !== null && h("p", { class: "note" }, t("booking.redeemed", { when: moment(booking.redeemed_at) })),
       h("dl", { class: "facts small" },
         h("dt", {}, t("booking.made")), h("dd", {}, moment(booking.created_at)),
@@ -98,18 +101,20 @@ export class BookingView {
   /** @param {Booking} booking @param {Facts} facts */
   #actions(booking, facts) {
     const active = booking.status === "on_hold" || booking.status === "confirmed";
+    const ahead = !facts.cancelled;
     const button = (/** @type {string} */ act, /** @type {() => void} */ onclick, kind = "") =>
       h("button", { type: "button", class: kind, "data-act": act, onclick }, t(`booking.${act}`));
     const elsewhere = `/schedules/${booking.schedule}?move=${booking.id}`;
     return h(
       "div",
       { class: "row actions" },
-      booking.status === "confirmed" && facts.starts !== null && button("calendar", () => this.#download(booking, facts)),
+      ahead && booking.status === "confirmed" && facts.starts !== null && button("calendar", () => this.#download(booking, facts)),
       booking.status === "confirmed" && button("print", () => print()),
       active && booking.schedule !== null && h("a", { class: "button", "data-act": "move", href: elsewhere }, t("booking.move")),
-      active && booking.seats.length > 0 && button("move", () => this.#moveSeats(booking)),
+      ahead && active && booking.seats.length > 0 && button("move", () => this.#moveSeats(booking)),
       booking.status === "confirmed" && button("cancel", () => this.#cancel(booking, facts), "danger"),
-      !active && h("a", { class: "button main", href: facts.link }, t("booking.again")),
+      !active && ahead && h("a", { class: "button main", href: facts.link }, t("booking.again")),
+      !ahead && h("a", { class: "button", href: "/" }, t("onSale")),
     );
   }
 

@@ -23,6 +23,7 @@ export const words = {
     allTimesOther: "All times are {zone}. Your clock shows another time.",
     total: "Total",
     notFound: "There is nothing here.",
+    "event.cancelled": "This event was cancelled.",
     unreachable: "Connection lost. Check \"Your bookings\", then try again.",
     tooBusy: "Very many people are here right now. Try again in a moment.",
     tryAgain: "Try again",
@@ -68,6 +69,7 @@ export const words = {
     "refused.RATE_LIMITED": "That was a little fast. Wait a moment and try again.",
     "refused.FORBIDDEN": "This is not allowed here.",
     "refused.UNAUTHENTICATED": "Online booking isn't set up yet.",
+    "refused.EVENT_NOT_FOUND": "This event is not here.",
     "refused.OUTCOME_UNKNOWN": "We couldn't confirm this booking. Check \"Your bookings\" before you try again.",
   },
   "zh-TW": {
@@ -91,6 +93,7 @@ export const words = {
     allTimesOther: "以下皆為{zone}，與您所在地的時間不同。",
     total: "合計",
     notFound: "這裡沒有內容。",
+    "event.cancelled": "這個活動已取消。",
     unreachable: "連線中斷。請先查看「您的訂單」，再試一次。",
     tooBusy: "目前人潮眾多，請稍後再試。",
     tryAgain: "再試一次",
@@ -136,6 +139,7 @@ export const words = {
     "refused.RATE_LIMITED": "操作太快了，請稍候再試。",
     "refused.FORBIDDEN": "這裡不允許這個操作。",
     "refused.UNAUTHENTICATED": "線上訂購尚未開放。",
+    "refused.EVENT_NOT_FOUND": "找不到這個活動。",
     "refused.OUTCOME_UNKNOWN": "無法確定是否已完成。請先查看「您的訂單」再重試。",
   },
 };

@@ -7,6 +7,7 @@ import { EXTEND_SECONDS, lines, longer } from "./hold.js";
 import { isOver, statusBadge } from "./booking-status.js";
 import { t } from "./words.js";
 import { onRecovery } from "./recovery.js";
+import { copyable } from "./desk-copy.js";
 import { exactTime } from "./desk-format.js";
 import { deedWords } from "./desk-words-of.js";
 import { twice } from "./desk-pace.js";
@@ -25,7 +26,7 @@ export function bookingView(desk, id, signal, { onClose, onChange }) {
   const actions = h("div", { class: "stack" });
   const note = h("p", { class: "note", role: "alert", hidden: true });
   const trail = h("ol", { class: "trail" });
-  const reference = h("input", { id: "reference", autocomplete: "off", maxlength: "500" });
+  const payment = h("input", { id: "payment", autocomplete: "off", maxlength: "500" });
   /** @type {Booking | null} */
   let booking = null;
   let endsAt = 0;
@@ -80,7 +81,7 @@ export function bookingView(desk, id, signal, { onClose, onChange }) {
     const cancel = () => twice(t("desk.cancel"), () => act("cancel", { reason: "desk" }, "desk.done.cancelled"));
     if (now.status === "on_hold") {
       return [
-        h("div", { class: "field" }, h("label", { for: "reference" }, t("desk.booking.reference")), reference),
+        h("div", { class: "field" }, h("label", { for: "payment" }, t("desk.booking.payment")), payment),
         h("div", { class: "row" },
           h(
             "button",
@@ -88,7 +89,7 @@ export function bookingView(desk, id, signal, { onClose, onChange }) {
               class: "main", type: "button", "data-act": "confirm",
               onclick: () => act(
                 "confirm",
-                reference.value.trim() === "" ? {} : { payment_reference: reference.value.trim() },
+                payment.value.trim() === "" ? {} : { payment_reference: payment.value.trim() },
                 "desk.done.confirmed",
               ),
             },
@@ -152,6 +153,8 @@ function factsOf(booking, left) {
     h("dt", {}, t(`desk.booking.${name}`)), h("dd", {}, value),
   ];
   const time = (/** @type {string | null} */ at) => (at === null ? null : dateTime(at));
+  const copied = (/** @type {string} */ name, /** @type {string | null | undefined} */ text) =>
+    fact(name, text ? copyable(t(`desk.booking.${name}`), text) : null);
   return [
     h(
       "div",
@@ -177,7 +180,11 @@ function factsOf(booking, left) {
     ),
     h("dl", { class: "facts" },
       [
-        fact("customer", booking.customer), fact("id", h("code", {}, booking.id)), fact("created", time(booking.created_at)),
+        fact("customer", booking.customer),
+        copied("email", booking.contact?.email), copied("phone", booking.contact?.phone),
+        fact("contact", booking.contact === null ? h("span", { class: "faint" }, t("desk.booking.noContact")) : null),
+        copied("reference", booking.reference),
+        fact("id", h("code", {}, booking.id)), fact("created", time(booking.created_at)),
         fact("confirmed", time(booking.confirmed_at)),
         fact("redeemed", time(booking.redeemed_at)), fact("cancelled", time(booking.cancelled_at)),
         fact("paid", booking.payment_reference), fact("tickets", booking.tickets.join(", ")),

@@ -5,6 +5,7 @@ import { chartBox } from "./chart-box.js";
 import { h, show } from "./dom.js";
 import { dateTime, number, shownZone } from "./format.js";
 import { language, t } from "./words.js";
+import { cancelPart } from "./desk-cancel.js";
 import { findPart } from "./desk-find.js";
 import { moment } from "./desk-format.js";
 import { holdsPart } from "./desk-holds.js";
@@ -46,6 +47,7 @@ function salesPart(desk) {
     curvePart(desk),
     h("section", { class: "card ending", "aria-labelledby": "holds-title" }, holdsPart(desk)),
     sectionsPart(desk),
+    desk.role === "admin" && cancelPart(desk),
   );
 }
 

@@ -101,6 +101,7 @@ export function findPart(desk) {
   /** @param {Booking} booking */
   const row = (booking) => {
     const what = brief(booking);
+    const known = [booking.reference, booking.contact?.email, booking.contact?.phone].filter(Boolean);
     return h("li", {}, h("button", {
       type: "button", class: "entry", "data-found": booking.id,
       onclick: () => desk.go("bookings", { booking: booking.id }),
@@ -112,6 +113,7 @@ export function findPart(desk) {
         h("span", { class: "number" }, exactMoney(booking.total_price, booking.currency)),
       ),
       h("span", { class: "spread" }, h("span", {}, booking.customer), h("span", { class: "faint small" }, dateTime(booking.created_at))),
+      known.length > 0 && h("span", { class: "small known" }, known.join(" · ")),
       h("span", { class: "faint small" }, what.slice(0, 4).join(", "), what.length > 4 ? ` +${what.length - 4}` : "")));
   };
 

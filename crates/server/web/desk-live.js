@@ -11,7 +11,7 @@ import { paced } from "./desk-pace.js";
 /** @typedef {{kind: "event" | "schedule" | "shop", id: string, name: string, currency: string, timezone: string, starts_at: string | null}} Inventory */
 /** @typedef {{section: string, seat: string, state: "available" | "held" | "sold" | "blocked"}} SeatChange */
 /** @typedef {{section: string, rows: number, cols: number, seats: string[], stats: Stats}} LiveSection */
-/** @typedef {{sequence: number, seats?: SeatChange[], areas?: {name: string, stats: Stats}[], stats?: Stats, slots?: Slot[], boxes?: Box[]}} LiveChange */
+/** @typedef {{sequence: number, status?: import("./types.d.ts").EventShown["status"], seats?: SeatChange[], areas?: {name: string, stats: Stats}[], stats?: Stats, slots?: Slot[], boxes?: Box[]}} LiveChange */
 /**
  * What every part of the desk works with.
  *
@@ -30,6 +30,8 @@ export class Live {
   /** @type {Connection} */
   connection = "reconnecting";
   sequence = 0;
+  /** Of an event. @type {import("./types.d.ts").EventShown["status"] | null} */
+  status = null;
   /** @type {Stats | null} */
   stats = null;
   /** @type {Map<string, LiveSection>} */
@@ -82,6 +84,7 @@ export class Live {
   /** @param {any} data */
   #snapshot(data) {
     this.sequence = data.sequence;
+    this.status = data.status ?? null;
     this.stats = data.stats ?? null;
     this.sections = new Map(
       (data.sections ?? []).map((/** @type {any} */ section) => [section.section, { ...section, stats: counted(section) }]),
@@ -95,6 +98,7 @@ export class Live {
   /** @param {LiveChange} change */
   #change(change) {
     this.sequence = change.sequence;
+    if (change.status) this.status = change.status;
     if (change.stats) this.stats = change.stats;
     for (const seat of change.seats ?? []) this.#seat(seat);
     for (const area of change.areas ?? []) this.areas.set(area.name, area.stats);

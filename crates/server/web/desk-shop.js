@@ -8,6 +8,7 @@ import { onRecovery } from "./recovery.js";
 import { spokenNote } from "./spoken-note.js";
 import { t } from "./words.js";
 import { findPart } from "./desk-find.js";
+import { areRight, countProblem, field, priceOf, priceProblem, textProblem } from "./desk-field.js";
 import { minorUnits } from "./desk-format.js";
 import { holdsPart } from "./desk-holds.js";
 import { redeemPart } from "./desk-redeem.js";
@@ -15,6 +16,7 @@ import { redeemPart } from "./desk-redeem.js";
 /** @typedef {import("./desk-live.js").Desk} Desk */
 /** @typedef {import("./types.d.ts").Box} Box */
 
+const NAME_CHARACTERS_MAX = 200;
 const BADGES = /** @type {const} */ ({ ACTIVE: "good", SOLD_OUT: "bad", CLOSED: "", ENDED: "warn" });
 
 /** @param {Desk} desk */
@@ -64,19 +66,21 @@ function boxCard(desk, first) {
   const price = h("p", {});
   const bar = h("span", { class: "sold" });
   const { element: note, say } = spokenNote();
-  const quantity = h(
-    "input",
-    {
-      id: `quantity-${first.id}`, type: "number", min: "1", max: "1000000", required: true, inputmode: "numeric",
-      value: first.quantity, "data-quantity": first.id,
-    },
+  const heading = h("h3");
+  const name = field(
+    t("desk.box.name"),
+    { id: `name-${first.id}`, value: first.name, "data-name": first.id },
+    textProblem(NAME_CHARACTERS_MAX, t("desk.box.noName")),
   );
-  const cost = h(
-    "input",
-    {
-      id: `price-${first.id}`, type: "number", min: "0", step: 1 / units, required: true, inputmode: "decimal",
-      value: first.price / units, "data-price": first.id,
-    },
+  const quantity = field(
+    t("desk.box.quantity"),
+    { id: `quantity-${first.id}`, type: "number", step: 1, inputmode: "numeric", value: first.quantity, "data-quantity": first.id },
+    countProblem,
+  );
+  const cost = field(
+    t("desk.price", { currency, example: exactMoney(350 * units, currency) }),
+    { id: `price-${first.id}`, type: "number", step: 1 / units, inputmode: "decimal", value: first.price / units, "data-price": first.id },
+    priceProblem(currency),
   );
   const toggle = h(
     "button",
@@ -111,9 +115,11 @@ function boxCard(desk, first) {
   };
   /** @param {Box} fresh */
   const update = (fresh) => {
-    if (fresh.quantity !== box.quantity && document.activeElement !== quantity) quantity.value = String(fresh.quantity);
-    if (fresh.price !== box.price && document.activeElement !== cost) cost.value = String(fresh.price / units);
+    if (fresh.name !== box.name) name.set(fresh.name);
+    if (fresh.quantity !== box.quantity) quantity.set(fresh.quantity);
+    if (fresh.price !== box.price) cost.set(fresh.price / units);
     box = fresh;
+    heading.textContent = fresh.name;
     badge.className = `badge ${BADGES[fresh.status]}`;
     badge.textContent = t(`desk.box.${fresh.status}`);
     left.textContent = t("desk.box.left", { n: fresh.remaining, total: fresh.quantity });
@@ -129,7 +135,7 @@ function boxCard(desk, first) {
     card.dataset["status"] = fresh.status;
   };
   const card = h("li", { class: "card stack", "data-box": first.id },
-    h("div", { class: "spread" }, h("h3", {}, first.name), badge),
+    h("div", { class: "spread" }, heading, badge),
     h("div", { class: "meter", "aria-hidden": "true" }, bar), left, price,
     first.pickup && h(
       "p",
@@ -139,15 +145,17 @@ function boxCard(desk, first) {
         { from: dateTime(first.pickup.starts_at, timezone), to: dateTime(first.pickup.ends_at, timezone) },
       ),
     ),
-    h("form", { class: "box-form", onsubmit: (/** @type {Event} */ event) => {
+    h("form", { class: "pair-form", novalidate: true, onsubmit: (/** @type {Event} */ event) => {
       event.preventDefault();
-      const wanted = Math.round(Number(cost.value) * units);
+      if (!areRight([name, quantity, cost])) return;
+      const wanted = priceOf(cost.text(), currency);
       // A step of the curve that has begun would stand above the new price; those to come stay.
       const steps = box.price_curve.filter((step) => Date.parse(step.at) > now());
-      send({ quantity: Number(quantity.value), ...(wanted === box.price ? {} : { price: wanted, price_curve: steps }) }, "desk.box.changed");
+      const price = wanted === box.price ? {} : { price: wanted, price_curve: steps };
+      const renamed = name.text() === box.name ? {} : { name: name.text() };
+      send({ quantity: Number(quantity.text()), ...price, ...renamed }, "desk.box.changed");
     } },
-      h("div", {}, h("label", { for: quantity.id }, t("desk.box.quantity")), quantity),
-      h("div", {}, h("label", { for: cost.id }, t("desk.box.price", { currency, example: exactMoney(350 * units, currency) })), cost),
+      name.element, quantity.element, cost.element,
       h("div", { class: "row" }, h("button", { type: "submit" }, t("desk.save")), toggle)),
     note);
   update(first);

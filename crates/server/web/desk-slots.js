@@ -2,12 +2,13 @@
 
 import { Refusal } from "./api.js";
 import { h, show } from "./dom.js";
-import { day, exactMoney, number, whyNot } from "./format.js";
+import { day, exactMoney, money, number, whyNot } from "./format.js";
 import { onRecovery } from "./recovery.js";
 import { spokenNote } from "./spoken-note.js";
 import { t } from "./words.js";
 import { dateIn } from "./dates.js";
 import { now } from "./server-clock.js";
+import { areRight, countProblem, field, priceOf, priceProblem } from "./desk-field.js";
 import { minorUnits } from "./desk-format.js";
 
 /** @typedef {import("./desk-live.js").Desk} Desk */
@@ -71,12 +72,17 @@ function slotRow(desk, first) {
   const use = h("span", { class: "number" });
   const bar = h("span", { class: "sold" });
   const { element: note, say } = spokenNote();
-  const capacity = h(
-    "input",
-    {
-      id: `capacity-${first.id}`, type: "number", min: "1", max: "1000000", required: true, inputmode: "numeric",
-      value: first.total_capacity, "data-capacity": first.id,
-    },
+  const { currency } = inventory;
+  const units = minorUnits(currency);
+  const capacity = field(
+    t("desk.slot.capacity"),
+    { id: `capacity-${first.id}`, type: "number", step: 1, inputmode: "numeric", value: first.total_capacity, "data-capacity": first.id },
+    countProblem,
+  );
+  const price = field(
+    t("desk.price", { currency, example: exactMoney(350 * units, currency) }),
+    { id: `price-${first.id}`, type: "number", step: 1 / units, inputmode: "decimal", value: first.price / units, "data-price": first.id },
+    priceProblem(currency),
   );
   const toggle = h(
     "button",
@@ -95,7 +101,6 @@ function slotRow(desk, first) {
     try {
       const after = await api.patch(path, body);
       update(after);
-      capacity.value = String(after.total_capacity);
       say(t(done), "good");
     } catch (error) {
       say(
@@ -110,12 +115,13 @@ function slotRow(desk, first) {
   };
   /** @param {Slot} fresh */
   const update = (fresh) => {
-    // What someone is typing is left alone; else the field follows.
-    if (fresh.total_capacity !== slot.total_capacity && document.activeElement !== capacity) capacity.value = String(fresh.total_capacity);
+    if (fresh.total_capacity !== slot.total_capacity) capacity.set(fresh.total_capacity);
+    if (fresh.price !== slot.price) price.set(fresh.price / units);
     slot = fresh;
     badge.className = `badge ${BADGES[fresh.availability]}`;
     badge.textContent = t(`desk.slot.${fresh.availability}`);
-    use.textContent = t("desk.slot.use", { booked: fresh.booked_count, total: fresh.total_capacity, left: fresh.available_count });
+    const counts = t("desk.slot.use", { booked: fresh.booked_count, total: fresh.total_capacity, left: fresh.available_count });
+    use.textContent = `${counts} · ${money(fresh.price, currency)}`;
     bar.style.setProperty("--part", `${(100 * fresh.booked_count) / Math.max(1, fresh.total_capacity)}%`);
     toggle.textContent = t(fresh.status === "CLOSED" ? "desk.slot.open" : "desk.slot.close");
     row.dataset["status"] = fresh.status;
@@ -123,11 +129,13 @@ function slotRow(desk, first) {
   const row = h("li", { class: "slot", "data-slot": first.id },
     h("div", { class: "spread" }, h("strong", { class: "number" }, `${first.start_time}–${first.end_time}`), badge),
     h("div", { class: "meter", "aria-hidden": "true" }, bar), use,
-    h("form", { class: "row", onsubmit: (/** @type {Event} */ event) => {
+    h("form", { class: "pair-form", novalidate: true, onsubmit: (/** @type {Event} */ event) => {
       event.preventDefault();
-      send({ total_capacity: Number(capacity.value) }, "desk.slot.changed");
+      if (!areRight([capacity, price])) return;
+      const wanted = priceOf(price.text(), currency);
+      send({ total_capacity: Number(capacity.text()), ...(wanted === slot.price ? {} : { price: wanted }) }, "desk.slot.changed");
     } },
-      h("label", { for: capacity.id }, t("desk.slot.capacity")), capacity, h("button", { type: "submit" }, t("desk.save")), toggle),
+      capacity.element, price.element, h("div", { class: "row" }, h("button", { type: "submit" }, t("desk.save")), toggle)),
     note);
   update(first);
   return { row, update };
@@ -136,15 +144,15 @@ function slotRow(desk, first) {
 /** @param {Desk} desk @param {HTMLInputElement} chosen */
 function addForm(desk, chosen) {
   const { api, inventory, live } = desk;
-  const field = (
+  const input = (
     /** @type {string} */ name,
     /** @type {Record<string, any>} */ attributes
   ) => h("input", { id: `new-${name}`, name, required: true, ...attributes });
   const inputs = {
-    date: field("date", { type: "date", value: chosen.value }), start: field("start", { type: "time", value: "18:00" }),
-    end: field("end", { type: "time", value: "20:00" }),
-    capacity: field("capacity", { type: "number", min: "1", max: "1000000", value: "50", inputmode: "numeric" }),
-    price: field("price", { type: "number", min: "0", required: false, step: "any", inputmode: "decimal" }),
+    date: input("date", { type: "date", value: chosen.value }), start: input("start", { type: "time", value: "18:00" }),
+    end: input("end", { type: "time", value: "20:00" }),
+    capacity: input("capacity", { type: "number", min: "1", max: "1000000", value: "50", inputmode: "numeric" }),
+    price: input("price", { type: "number", min: "0", required: false, step: "any", inputmode: "decimal" }),
   };
   chosen.addEventListener("change", () => (inputs.date.value = chosen.value));
   const note = h("p", { class: "note", role: "status", hidden: true });

@@ -5,7 +5,7 @@ import { t } from "./words.js";
 import { exactClock } from "./desk-format.js";
 
 /** Changes that have nothing more to say. */
-const PLAIN = ["redeemed", "expired", "seats_blocked", "seats_unblocked", "contact_kept", "contact_forgotten"];
+const PLAIN = ["redeemed", "expired", "seats_blocked", "seats_unblocked", "contact_forgotten"];
 
 /** What a booking has. @param {import("./types.d.ts").Booking} booking @returns {string[]} */
 export function brief(booking) {
@@ -40,5 +40,6 @@ export function deedWords(type, data) {
   if (type === "redeemed" && data.forced) return t("deed.redeemed.forced");
   if (type === "redeemed_in_part") return `${t("deed.redeemed_in_part")}: ${unitWords(data.units)}`;
   if (type === "unredeemed") return `${t("deed.unredeemed")} (${data.reason})`;
+  if (type === "contact_shared") return t("deed.contact_shared", { url: data.url });
   return PLAIN.includes(type) ? t(`deed.${type}`) : type;
 }

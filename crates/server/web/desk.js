@@ -138,9 +138,17 @@ function draw(api, role, signedIn, known) {
 function opened(api, role, inventory, connection) {
   const { signal } = shown;
   showTimesIn(inventory.timezone);
+  const note = h("p", { class: "note bad", role: "status", "data-standing": "", hidden: true });
+  const say = (/** @type {string} */ words) => {
+    if (note.textContent !== words) note.textContent = words;
+    note.hidden = false;
+  };
   const live = new Live(api, inventory, signal, (refusal) => {
-    if (refusal.status === 401) ask(t("desk.key.ended"));
-    else show(connection.element, whyNot(refusal));
+    if (refusal.status === 401) return ask(t("desk.key.ended"));
+    // Nothing is live any more: it was deleted, or may not be seen.
+    live.connection = "ended";
+    connection.set("ended");
+    say(whyNot(refusal));
   });
   connection.set("reconnecting", "loading");
   live.onDraw(() => connection.set(live.connection));
@@ -160,7 +168,8 @@ function opened(api, role, inventory, connection) {
     if (new URLSearchParams(location.search).get("tab") !== tab) address(tab, {});
   });
   tabs.choose(new URLSearchParams(location.search).get("tab") ?? "");
-  return [zoneLine(inventory), tabs.list, ...tabs.panels];
+  live.onDraw(() => live.status === "cancelled" && say(t("event.cancelled")));
+  return [zoneLine(inventory), note, tabs.list, ...tabs.panels];
 }
 
 /** When the event is, and what clocks the whole desk goes by. @param {Inventory} inventory */

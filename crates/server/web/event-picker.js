@@ -54,6 +54,8 @@ export class Picker {
   #yours = new Set();
   /** Whether what was picked before a reload is picked again. */
   #restored = false;
+  #title;
+  #room = h("div", { class: "room" });
   #side = h("div", { class: "side" });
   #badge = h("span", { class: "badge" });
   #connection = new LiveBadge();
@@ -64,6 +66,7 @@ export class Picker {
     this.#frame = frame;
     this.#api = api;
     this.#event = event;
+    this.#title = h(host.getAttribute("level") === "1" ? "h1" : "h2", { class: "title", tabindex: "-1" }, event.name);
     this.#hall = new Hall(event);
     this.#choice = new Choice(this.#hall);
     this.#most = event.rules.max_units_per_booking;
@@ -86,8 +89,12 @@ export class Picker {
     this.#sales.follow(event);
     setClock(api).then(() => this.#stop.signal.aborted || this.#sales.follow(this.#event));
     this.#refresh();
-    this.#follow();
-    this.#resume();
+    if (event.status === "cancelled") {
+      this.#end();
+    } else {
+      this.#follow();
+      this.#resume();
+    }
   }
 
   close() {
@@ -97,25 +104,27 @@ export class Picker {
   }
 
   #draw() {
-    const { name, starts_at, timezone, venue } = this.#event;
-    const heading = this.#host.getAttribute("level") === "1" ? "h1" : "h2";
+    const { starts_at, timezone, venue } = this.#event;
     const seated = this.#hall.blocks.length > 0;
-    this.#side.append(this.#order.element);
+    show(this.#side, this.#order.element);
+    show(
+      this.#room,
+      h("section", { class: "hall", "aria-label": t("event.tools") }, this.map, seated && legend()),
+      seated && this.#best.element,
+      this.#places.element,
+      this.#side,
+    );
     show(
       this.#frame,
       h("header", {},
-        h(heading, { class: "title" }, name),
+        this.#title,
         h("p", { class: "row" },
           starts_at !== null && h("span", { class: "faint", "data-starts": true }, dateTimeThere(starts_at, timezone)),
           venue !== null && h("span", { class: "faint" }, venue),
           this.#badge,
           this.#connection.element)),
       this.#sales.element,
-      h("div", { class: "room" },
-        h("section", { class: "hall", "aria-label": t("event.tools") }, this.map, seated && legend()),
-        seated && this.#best.element,
-        this.#places.element,
-        this.#side),
+      this.#room,
     );
   }
 
@@ -123,8 +132,14 @@ export class Picker {
     follow(this.#api, `/v1/events/${encodeURIComponent(this.#event.id)}/stream`, {
       signal: this.#stop.signal,
       onConnection: (connection) => this.#connection.set(connection),
-      onRefusal: (refusal) => this.#order.say("bad", whyNot(refusal)),
+      onRefusal: (refusal) => {
+        if (refusal.status !== 404) return this.#order.say("bad", whyNot(refusal));
+        // It was deleted while this page was open.
+        this.#sales.say(t("event.missing"));
+        this.#end();
+      },
       onMessage: (kind, data) => {
+        if (data.status !== undefined && data.status !== this.#event.status) this.#take({ ...this.#event, status: data.status });
         if (kind === "snapshot") this.#hall.takeSnapshot(data);
         const changed = kind === "change" ? this.#hall.takeChange(data) : null;
         this.map.changed(changed);
@@ -133,6 +148,32 @@ export class Picker {
         this.#refreshSoon();
       },
     });
+  }
+
+  /** What the event is now: its sales may have been closed, or all of it cancelled. @param {EventShown} event */
+  #take(event) {
+    this.#event = event;
+    this.#sales.follow(event);
+    if (event.status === "cancelled" && !this.#stop.signal.aborted) {
+      announce(t("event.cancelled"));
+      this.#end();
+    } else {
+      this.#refresh();
+    }
+  }
+
+  /** Nothing can be picked or held any more: there is only the note, and what this page has booked. */
+  #end() {
+    const focused = this.#room.contains(/** @type {Document | ShadowRoot} */ (this.#room.getRootNode()).activeElement);
+    this.close();
+    this.#choice.clear();
+    keepPicks(this.#event.id, { seats: [], areas: [] });
+    this.#badge.hidden = true;
+    this.#connection.element.hidden = true;
+    show(this.#side, this.#panel);
+    show(this.#room, this.#side);
+    this.#panel?.end();
+    if (focused) (this.#panel ?? this.#title).focus({ preventScroll: true });
   }
 
   /** A crowd buys faster than anybody reads: the words follow once a frame. */
@@ -321,11 +362,9 @@ export class Picker {
     if (reload) this.#reload();
   }
 
-  /** What the event is now: its sales may have been closed. */
   async #reload() {
     try {
-      this.#event = await this.#api.get(`/v1/events/${encodeURIComponent(this.#event.id)}`, { signal: this.#stop.signal });
-      this.#sales.follow(this.#event);
+      this.#take(await this.#api.get(`/v1/events/${encodeURIComponent(this.#event.id)}`, { signal: this.#stop.signal }));
     } catch {
       // The refusal is told already; this would only have said more.
     }
@@ -374,12 +413,14 @@ export class Picker {
     this.map.mark({ offers: [] });
     this.map.showSeats([...this.#yours]);
     this.#refresh();
+    // The hold was on its way when the event ended.
+    if (this.#stop.signal.aborted) panel.end();
     return panel;
   }
 
   /** @param {Booking} booking */
   #changed(booking) {
-    if (booking.status !== "cancelled" && booking.status !== "expired") return;
+    if (this.#stop.signal.aborted || (booking.status !== "cancelled" && booking.status !== "expired")) return;
     this.#pickAgain();
     const seats = booking.seats.map(({ section, seat }) => this.#hall.indexOf(section, seat)).filter((index) => index >= 0);
     const again = { words: t("event.again"), does: () => this.#pickThese(seats, booking.areas) };

@@ -43,8 +43,9 @@ export class Sales {
     const closes = sales.closes_at === null ? Infinity : Date.parse(sales.closes_at);
     const was = this.open;
     this.open = status === "open" && now >= opens && now < closes;
-    if (status !== "open") this.#say(t(status === "cancelled" ? "event.cancelledNote" : "event.closedNote"));
-    else if (now >= closes) this.#say(t("event.endedNote"));
+    if (status === "cancelled") this.say(t("event.cancelled"));
+    else if (status !== "open") this.say(t("event.closedNote"));
+    else if (now >= closes) this.say(t("event.endedNote"));
     else if (now < opens) this.#count(opens - now, /** @type {string} */ (sales.opens_at), first);
     else this.element.hidden = true;
     const next = now < opens ? Math.min(opens - now, (opens - now) % 1000 || 1000) : closes - now;
@@ -55,7 +56,7 @@ export class Sales {
   }
 
   /** @param {string} words */
-  #say(words) {
+  say(words) {
     show(this.element, h("p", {}, words));
     this.element.hidden = false;
   }

@@ -30,6 +30,8 @@ export class HoldPanel extends HTMLElement {
   #told = Infinity;
   #ticking = 0;
   #limited = false;
+  /** Whether there is something else to choose. */
+  #open = true;
   #heading = h("h2", { tabindex: "-1" });
   #note = h("p", { class: "note", role: "alert", hidden: true });
   #left = h("span", { class: "number", role: "timer", "aria-label": t("hold.left") });
@@ -48,6 +50,14 @@ export class HoldPanel extends HTMLElement {
     this.#told = Infinity;
     this.#note.hidden = true;
     this.#take(booking);
+  }
+
+  /** There is nothing to choose any more: shows what became of the booking. */
+  end() {
+    this.#open = false;
+    clearTimeout(this.#ticking);
+    this.#draw();
+    this.#ended();
   }
 
   disconnectedCallback() {
@@ -84,7 +94,7 @@ export class HoldPanel extends HTMLElement {
       booking.redeem_code !== null && (booking.status === "confirmed" || booking.status === "redeemed") && h("p", {}, t("code"), h("br"), h("span", { class: "code" }, booking.redeem_code)),
       !held && h("div", { class: "row" },
         booking.status === "confirmed" && this.#bookings !== "" && h("a", { class: "button main", href: `${this.#bookings}${booking.id}` }, t("hold.open")),
-        h("button", { type: "button", onclick: () => this.dispatchEvent(new CustomEvent("boxoffice-again", { bubbles: true, composed: true })) }, t("hold.again"))),
+        this.#open && h("button", { type: "button", onclick: () => this.dispatchEvent(new CustomEvent("boxoffice-again", { bubbles: true, composed: true })) }, t("hold.again"))),
     );
   }
 

@@ -115,7 +115,7 @@ function eventCard(event) {
     event,
     cover("events", event.id, available / Math.max(1, total)),
     h("span", { class: "faint" }, event.starts_at === null ? "" : dateTimeThere(event.starts_at, event.timezone)),
-    h("div", { class: "spread foot" }, badge, h("span", {}, t("home.from", { price: money(Math.min(...prices), event.currency) }))),
+    h("div", { class: "spread foot" }, badge, event.status !== "cancelled" && h("span", {}, t("home.from", { price: money(Math.min(...prices), event.currency) }))),
   );
 }
 

@@ -10,6 +10,7 @@ export interface EventShown {
   id: string; name: string; currency: string; starts_at: string | null; ends_at: string | null; timezone: string; venue: string | null; status: "open" | "closed" | "cancelled"; sales: Sales; rules: Rules; sections: Section[]; areas: Area[]; stats: Stats; sequence: number;
   sellout: { first_sale_at: string | null; sold_out_at: string | null; seconds: number | null };
 }
+export interface SeatShown { section: string; seat: string; state: "available" | "held" | "sold" | "blocked"; price: number; booking: string | null; hold_expires_at: string | null; version: number }
 export interface SeatMap { section: string; rows: number; cols: number; price: number; seats: string[] }
 export interface Schedule { id: string; name: string; timezone: string; currency: string; status: "open" | "closed"; rules: Rules; sales: Sales; windows: { start: string; end: string; capacity: number; price: number }[]; days: number; closed_dates: string[]; weekdays: number[]; sequence: number }
 export interface Slot {
@@ -22,7 +23,7 @@ export interface Box {
   pickup: { starts_at: string; ends_at: string } | null; status: "ACTIVE" | "SOLD_OUT" | "CLOSED" | "ENDED";
 }
 export interface Booking {
-  id: string; status: "on_hold" | "confirmed" | "cancelled" | "expired" | "redeemed"; customer: string; event: string | null; schedule: string | null; shop: string | null;
+  id: string; status: "on_hold" | "confirmed" | "cancelled" | "expired" | "redeemed"; customer: string; contact: { email: string | null; phone: string | null } | null; reference: string | null; event: string | null; schedule: string | null; shop: string | null;
   seats: { section: string; seat: string; price: number; redeemed_at: string | null }[]; areas: { name: string; quantity: number; price: number }[]; slot: string | null; tickets: string[]; box: string | null; quantity: number; total_price: number; currency: string;
   adjacent: boolean | null; hold_token: string | null; redeem_code: string | null; created_at: string; expires_at: string | null; expires_in_seconds: number | null; confirmed_at: string | null; cancelled_at: string | null; redeemed_at: string | null; redeemed_quantity: number;
   payment_reference: string | null; metadata: Record<string, unknown> | null; version: number; sequence: number;

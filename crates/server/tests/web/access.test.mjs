@@ -14,6 +14,9 @@ const here = opened(async () => {
   await house.ask("POST", "/v1/shops", { id: "bakery", name: "Bakery", timezone: "Asia/Taipei", currency: "TWD" });
   const steps = [{ at: new Date(Date.now() + 3_600_000).toISOString(), price: 10_000 }];
   await house.ask("POST", "/v1/shops/bakery/boxes", { id: "evening", name: "Evening box", quantity: 20, price: 30_000, price_curve: steps });
+  await house.ask("POST", "/v1/events", hall("storm", 8, 12));
+  await house.book({ event: "storm", best_available: { quantity: 2 }, contact: { email: "ann@example.com", phone: "+12025551234" }, reference: "order-77" });
+  await house.cancel("storm");
   await house.book({ schedule: "museum", slot: `${dateInTaipei(2)}T09:00`, quantity: 2 });
   return house;
 });
@@ -41,7 +44,7 @@ async function refuse(page) {
   await shows(page, "These are free instead:");
 }
 
-const newest = async () => (await here.house.ask("GET", "/v1/bookings?limit=1&event=gala")).items[0];
+const newest = async (event = "gala") => (await here.house.ask("GET", `/v1/bookings?limit=1&event=${event}`)).items[0];
 
 /** The page, what is done there, and what shows that it is done. */
 const PAGES = [
@@ -64,6 +67,8 @@ const PAGES = [
     await shows(page, "Booking confirmed.");
   }],
   ["an event that is not there", () => "/events/nothing", (page) => shows(page, "This event is not here.")],
+  ["an event that was cancelled", () => "/events/storm", (page) => shows(page, "This event was cancelled.")],
+  ["a booking that was cancelled with its event", async () => `/bookings/${(await newest("storm")).id}`, (page) => shows(page, "This event was cancelled.")],
   ["a schedule", () => `/schedules/museum?date=${day}`, async (page) => {
     await page.waitForSelector('[data-state="FULL"] .badge.bad');
     await press(page, `[data-slot="${day}T13:00"] button`);
@@ -89,9 +94,25 @@ const PAGES = [
     await page.waitForSelector('[data-result]:not([data-result="busy"], [data-result=""])');
   }],
   ["the desk, bookings", async () => `/desk?event=gala&tab=bookings&booking=${(await newest()).id}`, (page) => page.waitForSelector("[data-booking] .trail li")],
-  ["the desk, seats", () => "/desk?event=gala&tab=seats", (page) => press(page, '[data-seat="8-1"]')],
+  ["the desk, asked whether to cancel the event", () => "/desk?event=gala&tab=sales", async (page) => {
+    await press(page, "[data-cancel-event] [type=submit]");
+    await shows(page, "Enter a reason.");
+    await isAccessible(page);
+    await fill(page, "[data-reason]", "storm");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("dialog[open]");
+  }],
+  ["the desk, a cancelled booking with its contact", async () => `/desk?event=storm&tab=bookings&booking=${(await newest("storm")).id}`, (page) => page.waitForSelector("[data-booking] .copy-row button")],
+  ["the desk, seats", () => "/desk?event=gala&tab=seats", async (page) => {
+    await press(page, '[data-seat="8-1"]');
+    await press(page, "[data-act=history]");
+    await page.waitForSelector("[data-seat-now] strong");
+  }],
   ["the desk, a schedule", () => "/desk?schedule=museum", (page) => page.waitForSelector(".peaks li")],
-  ["the desk, slots", () => `/desk?schedule=museum&tab=slots&date=${day}`, (page) => page.waitForSelector("[data-slot]")],
+  ["the desk, slots", () => `/desk?schedule=museum&tab=slots&date=${day}`, async (page) => {
+    await fill(page, `[data-price="${day}T13:00"]`, "1.234");
+    await page.waitForSelector(".problem:not(:empty)");
+  }],
   ["the desk, boxes", () => "/desk?shop=bakery", (page) => page.waitForSelector("[data-box]")],
   ["the API", () => "/docs", (page) => page.waitForSelector("h2")],
 ];

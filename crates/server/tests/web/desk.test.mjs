@@ -130,7 +130,7 @@ test("house seats are blocked and given back, for every buyer at once", async ()
   await leave(desk);
 });
 
-test("a slot is closed and made larger, but not smaller than what is booked", async () => {
+test("a slot is closed, made larger but not smaller than what is booked, and priced anew", async () => {
   const { house } = here;
   const day = dateInTaipei(3);
   const [morning, afternoon] = [`${day}T09:00`, `${day}T13:00`];
@@ -140,17 +140,29 @@ test("a slot is closed and made larger, but not smaller than what is booked", as
   const desk = await here.visit(`/desk?schedule=slots&tab=slots&date=${day}`, { allow: REFUSED });
   await press(desk, `[data-toggle="${morning}"]`);
   await buyer.waitForSelector(`[data-slot="${morning}"][data-state="CLOSED"]`);
-  for (const [places, said] of [["2", "3 places are booked already"], ["9", "The capacity is changed"]]) {
+  for (const [places, said] of [["2", "3 places are booked already"], ["9", "Changed."]]) {
     await fill(desk, `[data-capacity="${afternoon}"]`, places);
     await desk.keyboard.press("Enter");
     await reads(desk, `[data-slot="${afternoon}"] .note:not([hidden])`, said);
   }
   await reads(buyer, `[data-slot="${afternoon}"]`, "6/9 available");
+  const wrong = `[data-slot="${afternoon}"] .problem:not(:empty)`;
+  for (const [field, typed, said] of [["capacity", "0", "whole number from 1"], ["price", "12.345", "at most 2 decimals"], ["price", "", "Enter a price from 0"]]) {
+    await fill(desk, `[data-${field}="${afternoon}"]`, typed || "1\b");
+    if (typed === "") await desk.keyboard.press("Backspace");
+    await reads(desk, wrong, said);
+    await desk.keyboard.press("Enter");
+    await desk.waitForSelector(`[data-${field}="${afternoon}"]:focus`);
+    await fill(desk, `[data-${field}="${afternoon}"]`, "9");
+  }
+  await fill(desk, `[data-price="${afternoon}"]`, "199.5");
+  await desk.keyboard.press("Enter");
+  await reads(buyer, `[data-slot="${afternoon}"] button`, "NT$199.50");
   await leave(buyer);
   await leave(desk);
 });
 
-test("a box gets another price and is closed, before the eyes of who would buy it", async () => {
+test("a box gets another price and name and is closed, before the eyes of who would buy it", async () => {
   const { house } = here;
   await house.ask("POST", "/v1/shops", { id: "shop", name: "Bakery", timezone: "Asia/Taipei", currency: "TWD" });
   await house.ask("POST", "/v1/shops/shop/boxes", { id: "box", name: "Evening box", quantity: 2, price: 30_000 });
@@ -160,8 +172,73 @@ test("a box gets another price and is closed, before the eyes of who would buy i
   await desk.keyboard.press("Enter");
   await reads(buyer, "[data-box=box] .price", "NT$120");
   await reads(desk, "[data-box=box] .note", "Changed.");
+  await fill(desk, "[data-name=box]", " ");
+  await reads(desk, "[data-box=box] .problem:not(:empty)", "Enter a name.");
+  await fill(desk, "[data-name=box]", "Morning box");
+  await desk.keyboard.press("Enter");
+  await reads(buyer, "[data-box=box] h2", "Morning box");
+  await reads(desk, "[data-box=box] h3", "Morning box");
   await press(desk, "[data-toggle=box]");
   await buyer.waitForSelector('[data-box=box][data-status="CLOSED"]');
   await leave(buyer);
+  await leave(desk);
+});
+
+test("contact and reference of a booking are shown and copied at the desk, until the contact is erased, and nowhere else", async () => {
+  const { house } = here;
+  await house.ask("POST", "/v1/events", hall("contact", 5, 10));
+  const contact = { email: "ann@example.com", phone: "+12025551234" };
+  const booking = await house.book({ event: "contact", customer: "ann", best_available: { quantity: 1 }, contact, reference: "order-77" });
+  const desk = await here.visit("/desk?event=contact&tab=bookings");
+  await desk.browserContext().overridePermissions(house.url, ["clipboard-read", "clipboard-sanitized-write"]);
+  await reads(desk, `[data-found="${booking.id}"]`, "order-77 · ann@example.com · +12025551234");
+  await press(desk, `[data-found="${booking.id}"]`);
+  for (const text of ["ann@example.com", "+12025551234", "order-77"]) {
+    await reads(desk, "[data-booking] .facts", text);
+    const button = await desk.evaluateHandle((wanted) => [...document.querySelectorAll(".copy-row")].find((row) => row.innerText.includes(wanted)).querySelector("button"), text);
+    await button.click();
+    await desk.waitForFunction((pressed) => pressed.innerText === "Copied", {}, button);
+    assert.equal(await desk.evaluate(() => navigator.clipboard.readText()), text);
+  }
+  const customer = await here.visit(`/bookings/${booking.id}#token=${booking.hold_token}`);
+  await customer.waitForSelector("[data-booking]");
+  const all = await customer.evaluate(() => document.body.innerText + JSON.stringify({ ...localStorage, ...sessionStorage }));
+  for (const secret of ["ann@example.com", "12025551234", "order-77"]) assert.ok(!all.includes(secret), secret);
+
+  await house.delete("/v1/customers/ann/contact");
+  await desk.reload();
+  await reads(desk, "[data-booking] .facts", "Contact none, or erased");
+  const left = await read(desk, ".finder");
+  assert.ok(!left.includes("ann@example.com") && left.includes("order-77"), left);
+  await leave(customer);
+  await leave(desk);
+});
+
+test("an event is cancelled at the desk with a reason, after its holds and bookings were counted", async () => {
+  const { house } = here;
+  await house.ask("POST", "/v1/events", hall("storm", 5, 10));
+  const book = (more) => house.book({ event: "storm", best_available: { quantity: 1 }, ...more });
+  const [paid] = [await book({}), await book({}), await book({ confirm: false })];
+  const desk = await here.visit("/desk?event=storm&tab=sales");
+  await press(desk, "[data-cancel-event] [type=submit]");
+  await desk.waitForSelector("[data-reason]:focus");
+  await reads(desk, "[data-cancel-event] .problem", "Enter a reason.");
+  await desk.keyboard.type("hall flooded");
+  await desk.waitForSelector("[data-reason][aria-invalid=false]");
+  const status = async () => (await house.ask("GET", "/v1/events/storm")).status;
+  for (const answer of ["no", "yes"]) {
+    await press(desk, "[data-cancel-event] [type=submit]");
+    await reads(desk, "dialog", "1 hold and 2 bookings will be cancelled. This cannot be undone.");
+    assert.equal(await status(), "open");
+    await press(desk, `[data-act=cancel-event-${answer}]`);
+    await desk.waitForFunction(() => !document.querySelector("dialog"));
+  }
+  await reads(desk, "[data-cancel-event]", "Event cancelled, with 1 hold and 2 bookings.");
+  await reads(desk, "[data-standing]", "This event was cancelled.");
+  await desk.waitForSelector("#cancel-title:focus");
+  assert.equal(await status(), "cancelled");
+  await desk.goto(`${house.url}/desk?event=storm&tab=bookings&booking=${paid.id}`);
+  await reads(desk, "[data-booking] .trail", "Cancelled (hall flooded)");
+  await desk.waitForSelector("[data-standing]:not([hidden])");
   await leave(desk);
 });

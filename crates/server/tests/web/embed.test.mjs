@@ -85,3 +85,16 @@ test("another event can be put into it, and it can leave the page and come back"
   await reads(page, LEFT, "6 of 6 left");
   await leave(page);
 });
+
+test("an event that is cancelled while it is on the site says so, and nothing of it can be held", async () => {
+  await here.house.ask("POST", "/v1/events", hall("storm", 5, 10));
+  const page = await open();
+  await page.$eval("boxoffice-event", (element) => (element.id = "storm"));
+  await pickOnMap(page, "A-1", ["1-1"]);
+  await here.house.cancel("storm");
+  await reads(page, ">>> [data-sales]", "This event was cancelled.");
+  assert.equal(await page.$(">>> canvas"), null);
+  assert.equal(await page.$(">>> [data-hold]"), null);
+  assert.deepEqual(await findings(page), []);
+  await leave(page);
+});

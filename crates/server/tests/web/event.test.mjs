@@ -168,3 +168,23 @@ test("an event that is not there, and one that is not on sale yet", async () => 
   await hold(page);
   await leave(page);
 });
+
+test("a price is shown in the minor units of its currency", async () => {
+  const table = [
+    ["JPY", 3_000, "¥3,000"],
+    ["USD", 1_050, "$10.50"],
+    ["USD", 1_000, "$10"],
+    ["KWD", 1_234, "KWD 1.234"],
+    ["EUR", 0, "Free"],
+  ];
+  const page = await here.visit("/");
+  for (const [currency, price, shown] of table) {
+    const id = `price-${currency.toLowerCase()}-${price}`;
+    await here.house.ask("POST", "/v1/events", { id, name: id, currency, sections: [{ name: "A", price, subsections: [{ number: 1, rows: 1, cols: 2 }] }] });
+    await page.goto(`${here.house.url}/events/${id}`);
+    await reads(page, ">>> .places", `${shown} · 2 left`);
+    await page.goto(`${here.house.url}/`);
+    await reads(page, `[data-event="${id}"]`, `from ${shown}`);
+  }
+  await leave(page);
+});

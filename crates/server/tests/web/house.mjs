@@ -91,9 +91,16 @@ class House {
     return this.ask("POST", "/v1/bookings", { customer: "somebody-else", confirm: true, ...wanted });
   }
 
-  /** Takes a key away. */
-  async revoke(id) {
-    await fetch(`${this.url}/v1/keys/${id}`, { method: "DELETE", headers: { Authorization: `Bearer ${this.key}` } });
+  /** Cancels an event, with its bookings. */
+  cancel(event) {
+    return this.ask("POST", `/v1/events/${event}/cancel`, { reason: "storm" });
+  }
+
+  /** Deletes what is there. */
+  async delete(path) {
+    const headers = this.key ? { Authorization: `Bearer ${this.key}` } : {};
+    const response = await fetch(this.url + path, { method: "DELETE", headers });
+    if (!response.ok) throw new Error(`DELETE ${path}: ${response.status} ${await response.text()}`);
   }
 
   async close() {

@@ -72,6 +72,28 @@ test("the desk lets in who may run it, by key, and shows what they may do", asyn
   await leave(page);
 });
 
+test("an operator looks at a seat and its booking, and cannot cancel the event", async () => {
+  const held = await here.house.book({ event: "gala", seats: [{ section: "A-1", ids: ["5-5"] }], confirm: false });
+  const page = await here.visit("/desk?event=gala&tab=sales", { allow: ["status of 401", "status of 403", "status of 404"] });
+  await fill(page, "[data-key]", here.house.keys.operator);
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".by-section tbody th");
+  assert.equal(await page.$("[data-cancel-event]"), null);
+  await press(page, "[data-tab=seats]");
+  await press(page, '[data-seat="5-5"]');
+  await press(page, "[data-act=history]");
+  await reads(page, "[data-seat-now]", "A-1 5-5 is held now, NT$3,000. The hold ends");
+  await shows(page, "Only an admin key may read the journal.");
+  await fill(page, "[data-seat-name]", "A-1 99-1");
+  await page.keyboard.press("Enter");
+  await shows(page, "There is no such seat.");
+  await fill(page, "[data-seat-name]", "A-1 5-5");
+  await page.keyboard.press("Enter");
+  await press(page, `[data-open="${held.id}"]`);
+  await page.waitForSelector(`[data-booking="${held.id}"] [data-status="on_hold"]`);
+  await leave(page);
+});
+
 test("a key that is taken away ends the desk's session", async () => {
   const fresh = await here.house.ask("POST", "/v1/keys", { role: "operator", name: "door" });
   const page = await here.visit("/desk?event=gala&tab=door", { allow: ["status of 401", "status of 403", "status of 404"] });
@@ -79,7 +101,7 @@ test("a key that is taken away ends the desk's session", async () => {
   await page.keyboard.press("Enter");
   await fill(page, "[data-code]", "ABCDEF");
   // From here on whatever the desk asks ends its session, be it the code or what it asks on its own.
-  await here.house.revoke(fresh.id);
+  await here.house.delete(`/v1/keys/${fresh.id}`);
   await page.keyboard.press("Enter");
   await page.waitForSelector("[data-sign-in]");
   await leave(page);

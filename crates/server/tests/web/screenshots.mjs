@@ -6,7 +6,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { DESKTOP, leave, openBrowser, PHONE, press, shows, visit } from "./browser.mjs";
 import { pickOnMap } from "./hall.mjs";
-import { dateInTaipei, openDemo } from "./house.mjs";
+import { dateInTaipei, hall, openDemo } from "./house.mjs";
 
 const [folder, only = ""] = process.argv.slice(2);
 if (!folder) throw new Error("where to? node screenshots.mjs FOLDER [PART OF A NAME]");
@@ -43,8 +43,38 @@ const PAGES = [
   ["desk-schedule", () => "/desk?schedule=museum", (page) => page.waitForSelector("[role=tabpanel]:not([hidden]) .card")],
   ["desk-slots", () => `/desk?schedule=museum&tab=slots&date=${day}`, (page) => page.waitForSelector("[data-slot]")],
   ["desk-shop", () => "/desk?shop=bakery", (page) => page.waitForSelector("[data-box]")],
+  ["desk-booking", async (demo) => `/desk?event=arena&tab=bookings&booking=${(await demo.book({ event: "arena", best_available: { quantity: 3 }, contact: { email: "ann@example.com", phone: "+12025551234" }, reference: "order-77" })).id}`, (page) => page.waitForSelector("[data-booking] .trail li")],
+  ["desk-seat", () => "/desk?event=arena&tab=seats", async (page) => {
+    await press(page, '[data-seat="1-1"]');
+    await press(page, "[data-act=history]");
+    await page.waitForSelector("[data-seat-now] strong");
+  }],
+  ["desk-cancel", () => "/desk?event=arena&tab=sales", async (page) => {
+    await page.waitForSelector(".holds [data-hold]");
+    await page.type("[data-reason]", "storm");
+    await press(page, "[data-cancel-event] [type=submit]");
+    await page.waitForSelector("dialog[open]");
+  }],
   ["docs", () => "/docs", (page) => page.waitForSelector("h2")],
+  ["cancelled-event", cancelled("/events/storm"), (page) => page.waitForSelector(">>> [data-sales]:not([hidden])")],
+  ["cancelled-booking", async (demo) => `/bookings/${await cancelled("")(demo)}`, (page) => page.waitForSelector("[data-booking]")],
+  ["cancelled-desk", cancelled("/desk?event=storm"), (page) => page.waitForSelector("[data-standing]:not([hidden])")],
+  ["cancelled-home", cancelled("/"), (page) => shows(page, "Storm")],
 ];
+/** The booking that was cancelled with its event. */
+let lost = null;
+
+/** An address, or the booking's id, once an event was cancelled with a booking. */
+function cancelled(address) {
+  return async (demo) => {
+    if (lost === null) {
+      await demo.ask("POST", "/v1/events", hall("storm", 8, 12, { name: "Storm", starts_at: "2029-12-24T11:30:00.000Z", timezone: "Asia/Taipei" }));
+      lost = (await demo.book({ event: "storm", best_available: { quantity: 2 } })).id;
+      await demo.cancel("storm");
+    }
+    return address || lost;
+  };
+}
 
 /** Four seats in the middle of the first row that is free there. */
 async function pickFree(page, demo) {

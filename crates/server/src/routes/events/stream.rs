@@ -16,7 +16,8 @@ use crate::stream::watch;
 
 /// Streams what changes in an event, as server-sent events.
 ///
-/// First `snapshot` (stats, seats and areas), then exactly one `change` for each sequence (seats, areas and stats). The `id:` of a message is its sequence.
+/// First `snapshot` (status, stats, seats and areas), then exactly one `change` for each sequence (seats, areas and stats; the status if
+/// it changed). The `id:` of a message is its sequence. The stream of an event that is deleted ends.
 /// Where the journal no longer reaches back to `Last-Event-ID`, the stream starts again with a snapshot. Comments keep quiet
 /// streams open.
 #[utoipa::path(

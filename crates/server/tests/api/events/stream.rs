@@ -46,6 +46,24 @@ fn a_snapshot_comes_first_and_then_exactly_one_change_per_sequence() {
 }
 
 #[test]
+fn snapshot_has_the_status_and_a_change_has_it_if_it_changed() {
+    let hall = Venue::hall(1, 2);
+    let mut stream = hall.stream();
+    assert_eq!(stream.expect("snapshot").data["status"], "open");
+
+    hall.booked(&best(1));
+    hall.patch(&json!({ "status": "closed" })).expect(200);
+    hall.patch(&json!({ "status": "open" })).expect(200);
+    hall.server.post(&hall.at("/cancel"), &json!({ "reason": "storm", "dry_run": true })).expect(200);
+    hall.server.post(&hall.at("/cancel"), &json!({ "reason": "storm" })).expect(200);
+    for status in [json!(null), json!("closed"), json!("open"), json!("cancelled")] {
+        let change = stream.expect("change");
+        assert_eq!(change.data["status"], status, "{}", change.data);
+    }
+    assert_eq!(hall.stream().expect("snapshot").data["status"], "cancelled");
+}
+
+#[test]
 fn one_change_names_the_seats_of_several_sections_in_order() {
     let section =
         |name| json!({ "name": name, "price": 1, "subsections": [{ "number": 1, "rows": 2, "cols": 40 }] });
