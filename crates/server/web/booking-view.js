@@ -87,10 +87,9 @@ export class BookingView {
       h("ul", { class: "units" }, units),
       h("p", { class: "spread sum" }, h("strong", {}, t("total")), h("strong", { class: "number" }, money(booking.total_price, booking.currency))),
       booking.status === "expired" && h("p", { class: "note bad" }, t("booking.expired")),
-      (facts.cancelled || booking.status === "cancelled") && h("p", { class: "note bad" }, [
-        facts.cancelled && t("event.cancelled"),
-        booking.status === "cancelled" && t("booking.cancelled"),
-      ].filter(Boolean).join(" ")),
+      (facts.cancelled || booking.status === "cancelled") && h("div", { class: "note bad" },
+        facts.cancelled && h("p", {}, t("event.cancelled")),
+        booking.status === "cancelled" && h("p", {}, t("booking.cancelled"))),
       booking.redeemed_at !== null && h("p", { class: "note" }, t("booking.redeemed", { when: moment(booking.redeemed_at) })),
       h("dl", { class: "facts small" },
         h("dt", {}, t("booking.made")), h("dd", {}, moment(booking.created_at)),

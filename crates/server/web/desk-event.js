@@ -210,7 +210,7 @@ function drawMinutes(canvas, sales, now) {
   const minutes = sales.perMinute(now, BARS_MINUTES);
   const highest = Math.max(4, ...minutes.map(({ sold }) => sold));
   const lowest = Math.min(0, ...minutes.map(({ sold }) => sold));
-  const time = new Intl.DateTimeFormat(language, { timeStyle: "short" });
+  const time = new Intl.DateTimeFormat(language, { timeStyle: "short", timeZone: shownZone() });
   return barChart({
     ...canvas,
     bars: minutes.map(

@@ -135,7 +135,7 @@ export class Picker {
       onRefusal: (refusal) => {
         if (refusal.status !== 404) return this.#order.say("bad", whyNot(refusal));
         // It was deleted while this page was open.
-        this.#sales.say(t("event.missing"));
+        this.#sales.say(t("event.missing"), "bad");
         this.#end();
       },
       onMessage: (kind, data) => {

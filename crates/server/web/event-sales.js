@@ -43,7 +43,7 @@ export class Sales {
     const closes = sales.closes_at === null ? Infinity : Date.parse(sales.closes_at);
     const was = this.open;
     this.open = status === "open" && now >= opens && now < closes;
-    if (status === "cancelled") this.say(t("event.cancelled"));
+    if (status === "cancelled") this.say(t("event.cancelled"), "bad");
     else if (status !== "open") this.say(t("event.closedNote"));
     else if (now >= closes) this.say(t("event.endedNote"));
     else if (now < opens) this.#count(opens - now, /** @type {string} */ (sales.opens_at), first);
@@ -55,8 +55,9 @@ export class Sales {
     this.#changed();
   }
 
-  /** @param {string} words */
-  say(words) {
+  /** @param {string} words @param {"bad" | ""} [kind] */
+  say(words, kind = "") {
+    this.element.className = `note sales ${kind}`;
     show(this.element, h("p", {}, words));
     this.element.hidden = false;
   }

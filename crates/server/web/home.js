@@ -113,7 +113,7 @@ function eventCard(event) {
   return card(
     "events",
     event,
-    cover("events", event.id, available / Math.max(1, total)),
+    cover("events", event.id, event.status === "cancelled" ? 0 : available / Math.max(1, total)),
     h("span", { class: "faint" }, event.starts_at === null ? "" : dateTimeThere(event.starts_at, event.timezone)),
     h("div", { class: "spread foot" }, badge, event.status !== "cancelled" && h("span", {}, t("home.from", { price: money(Math.min(...prices), event.currency) }))),
   );

@@ -31,12 +31,16 @@ test("open pages of a cancelled event sell nothing, whatever was picked, held or
   await shows(paid, "Booking confirmed.");
   await pickOnMap(picked, "A-1", ["3-3"]);
   await reads(picked, ">>> [data-hold]", "Hold 1 for NT$3,000");
+  await (await picked.$(">>> .order [data-hold]")).focus();
 
   await here.house.cancel("storm");
   for (const page of [picked, held, paid]) await reads(page, NOTE, "This event was cancelled.");
   await reads(chinese, NOTE, "這個活動已取消。");
   for (const page of [picked, chinese]) await sellsNothing(page);
+  const focus = (page, selector) => page.waitForFunction((wanted) => document.activeElement.shadowRoot?.activeElement?.matches(wanted), {}, selector);
+  await focus(picked, ".title");
   for (const page of [held, paid]) {
+    await focus(page, "hold-panel, hold-panel *");
     await page.waitForSelector('>>> hold-panel[data-status="cancelled"]');
     await sellsNothing(page);
   }

@@ -26,6 +26,11 @@ test("an event's time is its zone's, and the zone is named, on its page, the fir
     await page.goto(here.house.url + path);
     await reads(page, selector, text);
   }
+  const labels = () => [...document.querySelectorAll("svg.bars .axis text")].map((label) => label.textContent.replace(/\s/g, " ")).filter((text) => / [AP]M$/.test(text));
+  await page.waitForFunction(`(${labels})().length > 0`);
+  const short = new Intl.DateTimeFormat("en", { timeStyle: "short", timeZone: "Asia/Taipei" });
+  const lastHour = Array.from({ length: 60 }, (_, minutes) => short.format(Date.now() - minutes * 60_000).replace(/\s/g, " "));
+  assert.deepEqual((await page.evaluate(labels)).filter((label) => !lastHour.includes(label)), [], "the minutes of the chart are the event's");
   await leave(page);
   const chinese = await here.visit("/events/gala", { ...NEW_YORK, language: "zh-TW" });
   await reads(chinese, ">>> [data-starts]", "7:30（台北標準時間）");
