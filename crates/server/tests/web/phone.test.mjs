@@ -18,7 +18,7 @@ const fill = async () => {
   await house.ask("POST", "/v1/schedules", museum("museum"));
   await house.ask("POST", "/v1/shops", { id: "bakery", name: "Bakery", timezone: "Asia/Taipei", currency: "TWD" });
   await house.ask("POST", "/v1/shops/bakery/boxes", { id: "evening", name: "Evening box", quantity: 20, price: 30_000 });
-  return house.book({ event: "gala", seats: [{ section: "A-1", ids: ["8-1"] }] });
+  return house.book({ event: "gala", seats: [{ section: "A-1", ids: ["8-1"] }], contact: { email: "a-rather-long-name@a-rather-long-host.example.com" }, reference: "order-77" });
 };
 
 test("seats are picked with a finger, held and paid", async () => {
@@ -126,7 +126,8 @@ test("a place in a slot and a box are booked with a finger", async () => {
 });
 
 test("no page is wider than the screen, its header is one line, and its buttons are wide enough for a finger", async () => {
-  const [booking] = (await here.house.ask("GET", "/v1/bookings?event=gala")).items;
+  const { items } = await here.house.ask("GET", "/v1/bookings?event=gala");
+  const [booking, reachable] = [items[0], items.find(({ contact }) => contact !== null)];
   // The desk has a hold to show.
   await here.house.ask("POST", "/v1/bookings", { customer: "guest", event: "gala", best_available: { quantity: 1 } });
   const table = [
@@ -138,6 +139,7 @@ test("no page is wider than the screen, its header is one line, and its buttons 
     ["/desk?event=gala&tab=sales", "[data-hold]"],
     ["/desk?event=gala&tab=door", "[data-code]"],
     ["/desk?event=gala&tab=bookings", "[data-found]"],
+    [`/desk?event=gala&tab=bookings&booking=${reachable.id}`, ".copy-row button"],
     ["/desk?event=gala&tab=seats", "[data-seat]"],
     [`/desk?schedule=museum&tab=slots&date=${day}`, "[data-slot]"],
     ["/docs", "h2"],
