@@ -63,8 +63,9 @@ pub(crate) struct Options {
     /// it off.
     #[arg(long, env = "BOXOFFICE_SCRUB_EVERY_SECONDS", default_value_t = 3_600)]
     scrub_every_seconds: u32,
-    /// How long the answers of idempotency keys are kept, in seconds; at most 30 days. An inventory keeps them at least as long as
-    /// its rule `max_hold_seconds`. Also read from `IDEMPOTENCY_TTL_MS`, rounded up.
+    /// Seconds to keep the response of an idempotency key; at most 30 days. Floor: an inventory keeps it at least as long as its longest
+    /// hold, the rule `max_hold_seconds` (3600 unless the inventory says otherwise), so a lower value has no effect there. Also read from
+    /// `IDEMPOTENCY_TTL_MS`, rounded up to seconds.
     #[arg(long, env = "BOXOFFICE_IDEMPOTENCY_KEEP_SECONDS", default_value_t = 86_400, value_parser = value_parser!(u32).range(1..=i64::from(KEY_KEEP_SECONDS_MAX)))]
     idempotency_keep_seconds: u32,
     /// How long holds last in new events, schedules and shops that do not say so in their rules, in seconds; 900 in events, 600 in schedules, 1200 in shops
