@@ -227,7 +227,10 @@ pub enum Refusal {
         alternatives: Vec<SlotAlternative>,
     },
     /// None left, or closed by the operator.
-    BoxUnavailable,
+    BoxUnavailable {
+        /// Which of the two; a closed box that is sold out is closed.
+        reason: BoxUnavailability,
+    },
     /// Some left, but fewer than asked for.
     InsufficientInventory {
         /// How many are.
@@ -247,6 +250,15 @@ pub enum Refusal {
     SlotHasBookings,
     /// Bookings of the event were made, whatever became of them.
     EventHasBookings,
+}
+
+/// Why a box cannot be booked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BoxUnavailability {
+    /// None are left.
+    SoldOut,
+    /// The operator closed it.
+    Closed,
 }
 
 /// What sort of answer a refusal is; decides its HTTP status class and whether a key remembers it.

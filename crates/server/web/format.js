@@ -83,9 +83,13 @@ export function countdown(milliseconds) {
 export function whyNot(error) {
   if (!(error instanceof Refusal)) return t("unreachable");
   if (error.code === "OVERLOADED" || error.code === "UNAVAILABLE") return t("tooBusy");
-  try {
-    return t(`refused.${error.code}`);
-  } catch {
-    return error.message;
+  const reason = error.problem["reason"];
+  for (const key of [...(typeof reason === "string" ? [`${error.code}.${reason}`] : []), error.code]) {
+    try {
+      return t(`refused.${key}`);
+    } catch {
+      // This page has no words for it.
+    }
   }
+  return error.message;
 }

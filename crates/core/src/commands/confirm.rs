@@ -385,7 +385,7 @@ pub(crate) mod tests {
         scene.row(same("b2"), "confirmed evening x1 for 500");
         scene.row(same("b1"), "ACTIVE_RESERVATION_EXISTS b2");
         scene.row(redeem("b2"), "redeemed evening x1 for 500");
-        scene.row(same("b1"), "BOX_UNAVAILABLE");
+        scene.row(same("b1"), "BOX_UNAVAILABLE SoldOut");
         scene.at(100).row(same("b1"), "PICKUP_WINDOW_CLOSED");
         reached.refusals.extend(scene.reached.refusals);
 

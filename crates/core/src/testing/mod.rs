@@ -282,6 +282,7 @@ impl Scene {
             | Refusal::NewSlotFull { available, alternatives } => {
                 format!("{available} left{}", slot_alternative_words(alternatives))
             }
+            Refusal::BoxUnavailable { reason } => format!("{reason:?}"),
             Refusal::CapacityBelowBookedCount { booked } => format!("{booked} booked"),
             Refusal::IdempotencyKeyRequired
             | Refusal::IdempotencyKeyReused
@@ -311,7 +312,6 @@ impl Scene {
             | Refusal::SlotClosed
             | Refusal::PickupWindowClosed
             | Refusal::NotAdjacent
-            | Refusal::BoxUnavailable
             | Refusal::SlotAlreadyExists
             | Refusal::CannotCreatePastSlot
             | Refusal::SlotHasBookings

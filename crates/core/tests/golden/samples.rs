@@ -18,7 +18,7 @@ use boxoffice_core::memory::KeyDigest;
 use boxoffice_core::money::{Currency, Money, PriceStep};
 use boxoffice_core::outcome::Reply;
 use boxoffice_core::pool::Pool;
-use boxoffice_core::refusal::{Refusal, SeatAlternative, SeatConflict, SlotAlternative};
+use boxoffice_core::refusal::{BoxUnavailability, Refusal, SeatAlternative, SeatConflict, SlotAlternative};
 use boxoffice_core::rules::{
     InventoryStatus, LatePayment, Orphans, Prefer, Rules, RulesPatch, SalesPatch, SalesWindow, Terms,
     TermsPatch, TicketRule,
@@ -512,6 +512,7 @@ pub(crate) fn changes() -> Vec<Change> {
             available: 1,
             alternatives: vec![slot_alternative],
         }))),
+        remembered(Reply::Refused(Box::new(Refusal::BoxUnavailable { reason: BoxUnavailability::Closed }))),
         // The last refusal: its number moves if one is put between the others.
         remembered(Reply::Refused(Box::new(Refusal::EventHasBookings))),
         Change::KeysForgotten { through: moment(14) },

@@ -3,7 +3,7 @@
 use super::{check_customer, check_units};
 use crate::booking::Units;
 use crate::inventory::Inventory;
-use crate::refusal::Refusal;
+use crate::refusal::{BoxUnavailability, Refusal};
 use crate::shop::PickupBox;
 use crate::time::Timestamp;
 
@@ -49,8 +49,11 @@ pub(super) fn check_pickup(boxed: &PickupBox, now: Timestamp) -> Result<(), Refu
 
 fn check_left(boxed: &PickupBox, quantity: u32) -> Result<(), Refusal> {
     let available = boxed.pool.available();
-    if boxed.closed || available == 0 {
-        return Err(Refusal::BoxUnavailable);
+    if boxed.closed {
+        return Err(Refusal::BoxUnavailable { reason: BoxUnavailability::Closed });
+    }
+    if available == 0 {
+        return Err(Refusal::BoxUnavailable { reason: BoxUnavailability::SoldOut });
     }
     if quantity > available {
         return Err(Refusal::InsufficientInventory { available });

@@ -329,6 +329,9 @@ fn slots_table() -> Reached {
     scene.row(book("b4", "cy").tickets(nine, ""), "INVALID_REQUEST /tickets");
     scene.row(book("b4", "cy").tickets(nine, "T2 T2"), "INVALID_REQUEST /tickets/1");
     scene.row(book("b4", "cy").tickets(nine, "a\tb"), "INVALID_REQUEST /tickets/0");
+    scene.row(book("b4", "cy").tickets(nine, "T1 T2\u{a0}"), "INVALID_REQUEST /tickets/1");
+    // White space inside an id is part of it.
+    scene.row(book("b4", "cy").tickets(nine, "t1\u{a0}a"), "SLOT_FULL 0 left; or 2026-12-02T12:00 with 4");
     scene.row(cancel("b3"), "cancelled 2026-12-01T09:00 T1 for 100");
     scene.row(book("b4", "cy").tickets(nine, "T1").paid(), "confirmed 2026-12-01T09:00 T1 for 100");
     scene.row(redeem("b4"), "redeemed 2026-12-01T09:00 T1 for 100");
@@ -392,7 +395,7 @@ fn boxes_table() -> Reached {
     scene.row(book("b2", "bob").boxes("evening", 3), "INSUFFICIENT_INVENTORY 2 left");
     scene.at(99).row(book("b2", "bob").boxes("evening", 1), "on hold evening x1 for 500 until 1299");
     scene.at(100).row(book("b3", "cy").boxes("evening", 1), "on hold evening x1 for 400 until 1300");
-    scene.row(book("b4", "dan").boxes("evening", 1), "BOX_UNAVAILABLE");
+    scene.row(book("b4", "dan").boxes("evening", 1), "BOX_UNAVAILABLE SoldOut");
     // The customer is told of the hold that is in the way of the last box: it is their own.
     scene.row(book("b4", "cy").boxes("evening", 1), "ACTIVE_RESERVATION_EXISTS b3");
     scene.at(250).row(cancel("b3"), "cancelled evening x1 for 400");
@@ -418,8 +421,11 @@ fn boxes_table() -> Reached {
         pickup: None,
         price_curve: None,
     };
+    let fewer = crate::commands::PatchBox { quantity: Some(1), ..close.clone() };
     scene.row(Action::PatchBox(Box::new(close)), "morning Closed, 1 of 2 left at 300");
-    scene.row(book("b8", "dan").boxes("morning", 1), "BOX_UNAVAILABLE");
+    scene.row(book("b8", "dan").boxes("morning", 1), "BOX_UNAVAILABLE Closed");
+    scene.row(Action::PatchBox(Box::new(fewer)), "morning Closed, 0 of 1 left at 300");
+    scene.row(book("b8", "dan").boxes("morning", 1), "BOX_UNAVAILABLE Closed");
     let Some(crate::inventory::Stock::Shop(shop)) = scene.inventory.stock() else { panic!("a shop") };
     let next = |at| shop.boxes[0].next_price(second(at)).map(|step| step.price.0);
     assert_eq!([99, 100, 199, 200].map(next), [Some(400), Some(250), Some(250), None]);
@@ -459,6 +465,9 @@ fn common_table() -> Reached {
     scene.row(book("b3", "ann").best(11), "TOO_MANY_UNITS most 10");
     scene.row(book("b3", "").best(1), "INVALID_REQUEST /customer");
     scene.row(book("b3", &"c".repeat(201)).best(1), "INVALID_REQUEST /customer");
+    for spaced in [" bob", "bob ", "\u{a0}bob", "bob\u{3000}", " "] {
+        scene.row(book("b3", spaced).best(1), "INVALID_REQUEST /customer");
+    }
     scene.row(book("b3", "ann").best(1).for_seconds(0), "INVALID_REQUEST /hold_ttl_seconds");
     scene.row(book("b3", "ann").best(1).for_seconds(1_001), "INVALID_REQUEST /hold_ttl_seconds");
     let with = |contact: usize, metadata: usize| Book {

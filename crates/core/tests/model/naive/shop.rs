@@ -8,7 +8,7 @@ use boxoffice_core::ids::BookingId;
 use boxoffice_core::money::{Money, PriceStep};
 use boxoffice_core::outcome::Grant;
 use boxoffice_core::pool::Pool;
-use boxoffice_core::refusal::Refusal;
+use boxoffice_core::refusal::{BoxUnavailability, Refusal};
 use boxoffice_core::shop::{PickupBox, PickupWindow};
 use boxoffice_core::time::Timestamp;
 
@@ -49,7 +49,8 @@ impl Shelf {
 
     fn check_left(&self, quantity: u32) -> Decided<()> {
         let available = self.quantity - self.booked();
-        refuse_if(self.closed || available == 0, Refusal::BoxUnavailable)?;
+        refuse_if(self.closed, Refusal::BoxUnavailable { reason: BoxUnavailability::Closed })?;
+        refuse_if(available == 0, Refusal::BoxUnavailable { reason: BoxUnavailability::SoldOut })?;
         refuse_if(quantity > available, Refusal::InsufficientInventory { available })
     }
 }

@@ -65,6 +65,14 @@ fn the_status_tells_why_nothing_can_be_had() {
         (status().as_str(), shop.book(&boxes(1)).told().as_str()),
         ("SOLD_OUT", "409 BOX_UNAVAILABLE")
     );
+    let why = || {
+        let problem = shop.book(&boxes(1)).json();
+        [problem["reason"].clone(), problem["detail"].clone()]
+    };
+    assert_eq!(why(), ["sold_out", "This box is sold out."]);
+    assert_eq!(patch(&shop, &json!({ "status": "CLOSED" })).expect(200)["status"], "CLOSED");
+    assert_eq!(why(), ["closed", "The operator closed sales of this box."]);
+    patch(&shop, &json!({ "status": "ACTIVE" })).expect(200);
     shop.act(&hold, "cancel", &json!({})).expect(200);
     assert_eq!(status(), "ACTIVE");
     assert_eq!(patch(&shop, &json!({ "status": "CLOSED" })).expect(200)["status"], "CLOSED");
