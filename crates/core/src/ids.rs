@@ -177,7 +177,20 @@ pub(crate) fn check_slug(slug: &str, pointer: &str) -> Result<(), Refusal> {
 
 /// Whether a text can be a caller's reference for whoever books.
 pub fn is_customer(text: &str) -> bool {
-    check_text(text, CUSTOMER_CHARACTERS_MAX, "").is_ok()
+    check_identifier(text, CUSTOMER_CHARACTERS_MAX, "").is_ok()
+}
+
+/// Refuses text that cannot be a customer reference or a ticket id: as [`check_text`], and without white space around it.
+/// `"ann"` and `"ann "` would be two customers, each with limits of its own. Case is significant.
+pub(crate) fn check_identifier(
+    text: &str,
+    characters_max: usize,
+    pointer: impl std::fmt::Display,
+) -> Result<(), Refusal> {
+    if text.starts_with(char::is_whitespace) || text.ends_with(char::is_whitespace) {
+        return Err(Refusal::invalid(pointer, "must not begin or end with white space"));
+    }
+    check_text(text, characters_max, pointer)
 }
 
 /// Refuses text that is empty, too long or has control characters.
@@ -252,6 +265,26 @@ mod tests {
         for (text, allowed) in [("a", true), ("", false), ("ééé", true), ("éééé", false), ("a\n", false)]
         {
             assert_eq!(check_text(text, 3, "/name").is_ok(), allowed, "{text:?}");
+        }
+        for (text, allowed) in [
+            ("ann", true),
+            ("Ann", true),
+            ("ann lee", true),
+            ("安 安", true),
+            ("", false),
+            (" ", false),
+            ("ann ", false),
+            (" ann", false),
+            ("ann\u{a0}", false),
+            ("\u{3000}ann", false),
+            ("ann\u{2028}", false),
+            ("ann\n", false),
+            // Not white space in Unicode.
+            ("ann\u{200b}", true),
+            ("\u{feff}ann", true),
+        ] {
+            assert_eq!(check_identifier(text, 8, "/customer").is_ok(), allowed, "{text:?}");
+            assert_eq!(is_customer(text), allowed, "{text:?}");
         }
     }
 }

@@ -1,7 +1,13 @@
 //! UUIDs of bookings, names of inventories, and ids made for things that nobody named.
 
+use std::borrow::Cow;
+
 use boxoffice_core::ids::{BookingId, InventoryKind, inventory_name, is_slug};
+use boxoffice_core::limits::{CUSTOMER_CHARACTERS_MAX, TICKET_CHARACTERS_MAX};
 use boxoffice_engine::{Engine, InventoryNumber};
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 use uuid::Uuid;
 
 use crate::problem::Problem;
@@ -53,6 +59,52 @@ pub(crate) fn readable(beginning: &str, bytes: &[u8; 32], characters: usize) -> 
     let letters = bytes.map(|byte| ALPHABET[usize::from(byte % 32)]);
     text.push_str(std::str::from_utf8(&letters[..characters]).expect("the alphabet is ASCII"));
     text
+}
+
+/// The schema of customer references. The core checks them: see [`boxoffice_core::ids::is_customer`].
+pub(crate) struct CustomerReference;
+
+/// The schema of the ids of registered and unregistered tickets.
+pub(crate) struct TicketId;
+
+/// Neither control characters nor, at the beginning or end, the white space of Unicode.
+const IDENTIFIER_PATTERN: &str = "^[^\\u0000-\\u0020\\u007F-\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]([^\\u0000-\\u001F\\u007F-\\u009F]*[^\\u0000-\\u0020\\u007F-\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000])?$";
+
+fn identifier_schema(characters_max: usize, description: &str, example: &str) -> RefOr<Schema> {
+    let description =
+        format!("{description} Case is significant; leading and trailing white space is an error.");
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .min_length(Some(1))
+        .max_length(Some(characters_max))
+        .pattern(Some(IDENTIFIER_PATTERN))
+        .description(Some(description))
+        .examples([example])
+        .into()
+}
+
+impl PartialSchema for CustomerReference {
+    fn schema() -> RefOr<Schema> {
+        identifier_schema(CUSTOMER_CHARACTERS_MAX, "The caller's reference for the customer.", "user-42")
+    }
+}
+
+impl ToSchema for CustomerReference {
+    fn name() -> Cow<'static, str> {
+        "CustomerReference".into()
+    }
+}
+
+impl PartialSchema for TicketId {
+    fn schema() -> RefOr<Schema> {
+        identifier_schema(TICKET_CHARACTERS_MAX, "The number printed on the ticket.", "TKT-2025-ABC123")
+    }
+}
+
+impl ToSchema for TicketId {
+    fn name() -> Cow<'static, str> {
+        "TicketId".into()
+    }
 }
 
 /// An id that nobody has to guess and nobody chose.

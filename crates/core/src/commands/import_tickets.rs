@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Decision;
 use crate::change::Change;
-use crate::ids::check_text;
+use crate::ids::check_identifier;
 use crate::inventory::Inventory;
 use crate::limits::{TICKET_CHARACTERS_MAX, TICKETS_PER_IMPORT_MAX, TICKETS_PER_SCHEDULE_MAX};
 use crate::outcome::Reply;
@@ -28,7 +28,7 @@ impl ImportTickets {
         }
         let mut numbers = HashSet::with_capacity(self.tickets.len());
         for (index, (number, ticket)) in self.tickets.iter().enumerate() {
-            check_text(number, TICKET_CHARACTERS_MAX, format_args!("/tickets/{index}/id"))?;
+            check_identifier(number, TICKET_CHARACTERS_MAX, format_args!("/tickets/{index}/id"))?;
             if let Some(expires_at) = ticket.expires_at {
                 expires_at.check(format_args!("/tickets/{index}/expires_at"))?;
             }
@@ -83,6 +83,9 @@ pub(crate) mod tests {
         scene.row(import(&["T4", "T4"], active), "INVALID_REQUEST /tickets/1/id");
         scene.row(import(&["T4", ""], active), "INVALID_REQUEST /tickets/1/id");
         scene.row(import(&[&"T".repeat(101)], active), "INVALID_REQUEST /tickets/0/id");
+        for spaced in [" T4", "T4 ", "T4\u{2009}"] {
+            scene.row(import(&["T5", spaced], active), "INVALID_REQUEST /tickets/1/id");
+        }
         let never = Ticket { active: true, expires_at: Some(Timestamp(i64::MAX)) };
         scene.row(import(&["T4"], never), "INVALID_REQUEST /tickets/0/expires_at");
         let many: Vec<String> = (0..=TICKETS_PER_IMPORT_MAX).map(|number| number.to_string()).collect();

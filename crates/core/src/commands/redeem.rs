@@ -167,6 +167,7 @@ pub(crate) mod tests {
         museum.row(book("b1", "ann").tickets(nine, "T1 T2").paid(), &format!("confirmed {all}"));
         museum.row(redeem_some("b1", some_tickets("T1 T1")), "INVALID_REQUEST /tickets/1");
         museum.row(redeem_some("b1", some_tickets("T3")), "NOT_IN_BOOKING T3");
+        museum.row(redeem_some("b1", some_tickets("T1 \u{a0}T2")), "INVALID_REQUEST /tickets/1");
         museum.row(redeem_some("b1", some_seats("1-1")), "INVALID_REQUEST /seats");
         museum.row(redeem_some("b1", some_tickets("T2")), &format!("confirmed {all}, 1 redeemed"));
         museum.row(book("b2", "bob").tickets(nine, "T2"), "TICKET_ALREADY_USED T2");

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::book::{SectionSeats, check_seats_form, named_seats};
 use crate::booking::{Booking, Units};
-use crate::ids::check_text;
+use crate::ids::check_identifier;
 use crate::inventory::Inventory;
 use crate::limits::{TICKET_CHARACTERS_MAX, UNITS_PER_BOOKING_MAX};
 use crate::redemption::{Side, pick};
@@ -55,7 +55,7 @@ impl UnitChoice {
         self.seats.iter().try_for_each(check_seats_form)?;
         let mut known = BTreeSet::new();
         for (index, ticket) in self.tickets.iter().enumerate() {
-            check_text(ticket, TICKET_CHARACTERS_MAX, format_args!("/tickets/{index}"))?;
+            check_identifier(ticket, TICKET_CHARACTERS_MAX, format_args!("/tickets/{index}"))?;
             if !known.insert(ticket) {
                 return Err(Refusal::invalid(format_args!("/tickets/{index}"), "must not be named twice"));
             }

@@ -277,6 +277,8 @@ impl Translator {
             Some(3) => book.hold_ttl_seconds = Some(86_401),
             Some(4) => book.contact = Some(vec![0; 4_097].into()),
             Some(5) => book.reference = Some("r".repeat(65).into()),
+            Some(6) => book.customer = format!("{} ", book.customer).into(),
+            Some(7) => book.customer = format!("\u{a0}{}", book.customer).into(),
             Some(_) => book.metadata = Some(vec![b' '; 4_097].into()),
         }
         book
@@ -287,8 +289,9 @@ fn name_of(customer: u8) -> Arc<str> {
     format!("customer-{customer}").into()
 }
 
+/// The last of them cannot be the id of a ticket.
 fn ticket_of(number: u8) -> Arc<str> {
-    format!("T{number}").into()
+    if number == 11 { "T11\u{3000}".into() } else { format!("T{number}").into() }
 }
 
 fn days_since_start(now: Timestamp) -> i32 {

@@ -305,6 +305,27 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         "units.total_price().minus(booking.total_price())",
         "booking.total_price().minus(units.total_price())",
     ),
+    bug(
+        "white-space-after-customer",
+        "a customer books a second time as `ann ` and is past every limit",
+        "ids.rs",
+        "text.starts_with(char::is_whitespace) || text.ends_with(char::is_whitespace)",
+        "text.starts_with(char::is_whitespace)",
+    ),
+    bug(
+        "white-space-in-ascii-only",
+        "a customer books a second time as `ann` and a no-break space",
+        "ids.rs",
+        "text.starts_with(char::is_whitespace) || text.ends_with(char::is_whitespace)",
+        "text.starts_with(' ') || text.ends_with(' ')",
+    ),
+    bug(
+        "registered-ticket-with-white-space",
+        "a ticket is registered that no booking can name",
+        "commands/import_tickets.rs",
+        "check_identifier(number,",
+        "crate::ids::check_text(number,",
+    ),
     // Prices.
     bug(
         "price-curve-ignored",

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::Decision;
 use crate::booking::{Booking, Details, Status, Units};
 use crate::change::Change;
-use crate::ids::{Actor, BookingId, RedeemCode, check_text};
+use crate::ids::{Actor, BookingId, RedeemCode, check_identifier, check_text};
 use crate::inventory::Inventory;
 use crate::limits::{
     BOOKING_REFERENCE_CHARACTERS_MAX, BOOKINGS_PER_INVENTORY_MAX, CONTACT_BYTES_MAX, CUSTOMER_CHARACTERS_MAX,
@@ -147,7 +147,7 @@ impl Book {
     }
 
     fn check_form(&self) -> Result<(), Refusal> {
-        check_text(&self.customer, CUSTOMER_CHARACTERS_MAX, "/customer")?;
+        check_identifier(&self.customer, CUSTOMER_CHARACTERS_MAX, "/customer")?;
         if self.contact.as_ref().is_some_and(|contact| contact.len() > CONTACT_BYTES_MAX) {
             return Err(Refusal::invalid("/contact", format!("must be at most {CONTACT_BYTES_MAX} bytes")));
         }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{check_customer, check_units};
 use crate::booking::Units;
-use crate::ids::check_text;
+use crate::ids::check_identifier;
 use crate::inventory::Inventory;
 use crate::limits::TICKET_CHARACTERS_MAX;
 use crate::refusal::Refusal;
@@ -50,7 +50,7 @@ pub(super) fn check_form(places: &Places) -> Result<(), Refusal> {
         Places::Tickets(tickets) => {
             let mut numbers = HashSet::new();
             for (index, ticket) in tickets.iter().enumerate() {
-                check_text(ticket, TICKET_CHARACTERS_MAX, format_args!("/tickets/{index}"))?;
+                check_identifier(ticket, TICKET_CHARACTERS_MAX, format_args!("/tickets/{index}"))?;
                 if !numbers.insert(ticket) {
                     return Err(Refusal::invalid(
                         format_args!("/tickets/{index}"),

@@ -271,7 +271,7 @@ impl Model {
     pub(super) fn import_tickets(&mut self, import: &ImportTickets) -> Decided<Grant> {
         let mut new: BTreeMap<Arc<str>, Ticket> = BTreeMap::new();
         for (number, ticket) in &import.tickets {
-            form::check_text(number, 100)?;
+            form::check_identifier(number, 100)?;
             if new.insert(Arc::clone(number), *ticket).is_some() {
                 return super::invalid();
             }

@@ -34,6 +34,12 @@ pub(super) fn check_text(text: &str, most: usize) -> Decided<()> {
     require(length >= 1 && length <= most && !text.chars().any(char::is_control))
 }
 
+/// Customer references and ticket ids.
+pub(super) fn check_identifier(text: &str, most: usize) -> Decided<()> {
+    require(text.trim() == text)?;
+    check_text(text, most)
+}
+
 pub(super) fn check_slug(slug: &str) -> Decided<()> {
     let allowed = "abcdefghijklmnopqrstuvwxyz0123456789-";
     require(
@@ -234,12 +240,12 @@ pub(super) fn check_choice(choice: &UnitChoice) -> Decided<()> {
     }
     let numbers: BTreeSet<_> = choice.tickets.iter().collect();
     require(numbers.len() == choice.tickets.len())?;
-    choice.tickets.iter().try_for_each(|ticket| check_text(ticket, 100))?;
+    choice.tickets.iter().try_for_each(|ticket| check_identifier(ticket, 100))?;
     choice.quantity.map_or(Ok(()), |quantity| check_number(quantity, 1_000))
 }
 
 pub(super) fn check_book(book: &Book) -> Decided<()> {
-    check_text(&book.customer, 200)?;
+    check_identifier(&book.customer, 200)?;
     require(book.contact.as_ref().is_none_or(|contact| contact.len() <= 4_096))?;
     book.reference.as_ref().map_or(Ok(()), |reference| check_text(reference, 64))?;
     require(book.metadata.as_ref().is_none_or(|metadata| metadata.len() <= 4_096))?;
@@ -264,7 +270,7 @@ pub(super) fn check_book(book: &Book) -> Decided<()> {
         Want::Slot { places: Places::Tickets(tickets), .. } => {
             let numbers: BTreeSet<_> = tickets.iter().collect();
             require(!tickets.is_empty() && numbers.len() == tickets.len())?;
-            tickets.iter().try_for_each(|ticket| check_text(ticket, 100))
+            tickets.iter().try_for_each(|ticket| check_identifier(ticket, 100))
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::contacts::Contact;
 use crate::idempotency::Understood;
-use crate::ids::find_inventory;
+use crate::ids::{CustomerReference, TicketId, find_inventory};
 use crate::input::{Object, null_as_default};
 use crate::problem::Problem;
 
@@ -30,8 +30,7 @@ pub(crate) struct NewBooking {
     /// again, with another request `BOOKING_ID_TAKEN`.
     #[serde(default)]
     pub(crate) id: Option<Uuid>,
-    /// The caller's reference for whoever books.
-    #[schema(min_length = 1, max_length = 200, pattern = "^[^\\u0000-\\u001F\\u007F-\\u009F]+$")]
+    #[schema(value_type = CustomerReference)]
     pub(crate) customer: String,
     /// How to reach the customer about this booking. Encrypted, erasable; shown to `admin` and `operator` only.
     #[serde(default)]
@@ -56,6 +55,7 @@ pub(crate) struct NewBooking {
     #[serde(default)]
     pub(crate) slot: Option<String>,
     #[serde(default)]
+    #[schema(value_type = Option<Vec<TicketId>>)]
     pub(crate) tickets: Option<Vec<String>>,
     #[serde(default)]
     pub(crate) r#box: Option<String>,

@@ -14,7 +14,7 @@ use super::{BookingBody, Expansion, act};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::idempotency::IdempotencyKey;
-use crate::ids::booking_id;
+use crate::ids::{TicketId, booking_id};
 use crate::input::Input;
 use crate::path::Path;
 use crate::problem::Problem;
@@ -32,7 +32,7 @@ pub(crate) struct Redemption {
     seats: Option<Vec<NamedSeat>>,
     /// Of the booking's tickets, only these.
     #[serde(default)]
-    #[schema(min_items = 1)]
+    #[schema(value_type = Option<Vec<TicketId>>, min_items = 1)]
     tickets: Option<Vec<String>>,
     /// Only so many places or boxes; of a booking that has seats or tickets only, so many of these.
     #[serde(default)]

@@ -15,7 +15,7 @@ use super::{BookingBody, Expansion, act};
 use crate::app::App;
 use crate::caller::RunsSales;
 use crate::idempotency::IdempotencyKey;
-use crate::ids::booking_id;
+use crate::ids::{TicketId, booking_id};
 use crate::input::Input;
 use crate::path::Path;
 use crate::problem::Problem;
@@ -29,7 +29,7 @@ pub(crate) struct Unredemption {
     #[schema(min_items = 1)]
     seats: Option<Vec<NamedSeat>>,
     #[serde(default)]
-    #[schema(min_items = 1)]
+    #[schema(value_type = Option<Vec<TicketId>>, min_items = 1)]
     tickets: Option<Vec<String>>,
     /// So many places or boxes, the last that were redeemed.
     #[serde(default)]

@@ -23,7 +23,7 @@ use crate::answer::ticket_not_reserved;
 use crate::app::App;
 use crate::caller::{Caller, RunsSales, check_may_act};
 use crate::idempotency::IdempotencyKey;
-use crate::ids::{find_inventory, uuid};
+use crate::ids::{TicketId, find_inventory, uuid};
 use crate::input::{Input, LargeInput};
 use crate::outer::json;
 use crate::page::{self, Page};
@@ -48,12 +48,7 @@ pub(crate) struct Import {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct NewTicket {
-    #[schema(
-        min_length = 1,
-        max_length = 100,
-        pattern = "^[^\\u0000-\\u001F\\u007F-\\u009F]+$",
-        example = "TKT-2025-ABC123"
-    )]
+    #[schema(value_type = TicketId)]
     id: String,
     status: TicketWord,
     /// Until when it may book.

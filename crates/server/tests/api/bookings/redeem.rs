@@ -154,6 +154,7 @@ fn a_booking_of_four_is_redeemed_seat_by_seat() {
         (json!({ "seats": [] }), "/seats"),
         (json!({ "tickets": [] }), "/tickets"),
         (json!({ "tickets": ["T"] }), "/tickets"),
+        (json!({ "tickets": ["T "] }), "/tickets/0"),
         (json!({ "quantity": 0 }), "/quantity"),
         (json!({ "quantity": 5 }), "/quantity"),
         (named(&["one"]), "/seats/0/seat"),

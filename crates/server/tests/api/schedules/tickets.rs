@@ -82,6 +82,10 @@ fn imports_have_a_form_and_a_schedule() {
         (json!([{ "id": "a", "status": "lost" }]), "/tickets/0/status"),
         (json!([{ "id": "", "status": "active" }]), "/tickets/0/id"),
         (json!([{ "id": "x".repeat(101), "status": "active" }]), "/tickets/0/id"),
+        (
+            json!([{ "id": "a", "status": "active" }, { "id": "b\u{a0}", "status": "active" }]),
+            "/tickets/1/id",
+        ),
         (json!([{ "id": "a" }]), "/tickets/0"),
         (json!([{ "id": "a", "status": "active", "colour": "red" }]), "/tickets/0/colour"),
     ] {
