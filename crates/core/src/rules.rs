@@ -357,7 +357,7 @@ pub(crate) fn check_within(number: u32, most: u32, pointer: impl std::fmt::Displ
     if (1..=most).contains(&number) {
         return Ok(());
     }
-    Err(Refusal::invalid(pointer, format!("must be between 1 and {most}")))
+    Err(Refusal::invalid(pointer, format!("must be an integer between 1 and {most}, got {number}")))
 }
 
 /// Refuses to let a list grow past its limit.

@@ -5,12 +5,14 @@ use std::borrow::Cow;
 use boxoffice_core::ids::{BookingId, InventoryKind, inventory_name, is_slug};
 use boxoffice_core::limits::{CUSTOMER_CHARACTERS_MAX, TICKET_CHARACTERS_MAX};
 use boxoffice_engine::{Engine, InventoryNumber};
+use serde::{Deserialize, Deserializer};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 use uuid::Uuid;
 
 use crate::problem::Problem;
+use crate::time::parsed;
 
 /// A booking's id from the path. What is not a UUID cannot be one of ours.
 pub(crate) fn booking_id(text: &str) -> Result<BookingId, Problem> {
@@ -18,6 +20,29 @@ pub(crate) fn booking_id(text: &str) -> Result<BookingId, Problem> {
     let usual = Uuid::try_parse(text).ok().filter(|_| text.len() == 36);
     let uuid = usual.ok_or_else(booking_not_found)?;
     Ok(BookingId::from_bytes(uuid.into_bytes()))
+}
+
+/// The id that a caller chose for a new booking.
+struct ChosenId(Uuid);
+
+impl std::str::FromStr for ChosenId {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<ChosenId, &'static str> {
+        let uuid = Uuid::try_parse(text);
+        uuid.map(ChosenId).map_err(|_| "must be a UUID like 019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b5a")
+    }
+}
+
+impl<'de> Deserialize<'de> for ChosenId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ChosenId, D::Error> {
+        parsed(deserializer)
+    }
+}
+
+/// Reads a UUID that may be left out, with `#[serde(default)]`.
+pub(crate) fn chosen_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Uuid>, D::Error> {
+    Ok(Option::<ChosenId>::deserialize(deserializer)?.map(|id| id.0))
 }
 
 pub(crate) fn uuid(id: BookingId) -> Uuid {

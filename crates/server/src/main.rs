@@ -12,6 +12,7 @@ mod contacts;
 mod cross_origin;
 mod export;
 mod express;
+mod fault;
 mod guarded;
 mod idempotency;
 mod ids;

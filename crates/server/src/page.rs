@@ -20,7 +20,10 @@ pub(crate) struct Page<T> {
 pub(crate) fn limit(given: Option<usize>) -> Result<usize, Problem> {
     match given.unwrap_or(LIST_ITEMS_DEFAULT) {
         limit @ 1..=LIST_ITEMS_MAX => Ok(limit),
-        _ => Err(Problem::invalid("/limit", format!("must be between 1 and {LIST_ITEMS_MAX}"))),
+        limit => {
+            let message = format!("must be an integer between 1 and {LIST_ITEMS_MAX}, got {limit}");
+            Err(Problem::invalid("/limit", message))
+        }
     }
 }
 

@@ -188,7 +188,8 @@ impl ToSchema for Clock {
     }
 }
 
-fn parsed<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+/// Reads text that is parsed; a message of the parser's own says what it must be.
+pub(crate) fn parsed<'de, T, D>(deserializer: D) -> Result<T, D::Error>
 where
     T: std::str::FromStr<Err = &'static str>,
     D: Deserializer<'de>,

@@ -20,6 +20,7 @@ use boxoffice_engine::{Answer, InventoryNumber, SubmitError};
 use futures_util::{StreamExt, future, stream};
 use http_body_util::StreamBody;
 use hyper::body::Frame;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -31,7 +32,7 @@ use crate::app::App;
 use crate::attempts;
 use crate::caller::{Caller, find_booking};
 use crate::idempotency::{IdempotencyKey, fingerprint};
-use crate::input::{parse, read_all, read_large_body};
+use crate::input::{parse, read_all, read_large_body, unreadable};
 use crate::limits::BATCH_COMMANDS_MAX;
 use crate::outer::{REPLAYED, RequestId};
 use crate::problem::Problem;
@@ -53,6 +54,14 @@ pub(crate) struct Batch {
 struct Apart<'a> {
     #[serde(borrow)]
     commands: Vec<&'a RawValue>,
+}
+
+/// The same, for the mistakes around the commands.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Outline {
+    #[serde(rename = "commands")]
+    _commands: Vec<IgnoredAny>,
 }
 
 /// What was answered to each, in order. Written piece by piece: ten thousand bookings are never all in memory as values.
@@ -157,7 +166,7 @@ fn read(bytes: &[u8]) -> Result<Vec<BatchCommand>, Problem> {
         check(commands.len())?;
         return Ok(commands);
     }
-    let Apart { commands } = parse(bytes)?;
+    let Apart { commands } = read_all(bytes).map_err(|error| unreadable::<Outline>(bytes, &error))?;
     check(commands.len())?;
     let refused = |problem| BatchCommand { key: None, op: Op::Refused(Box::new(problem)) };
     let understood = |text: &RawValue| parse(text.get().as_bytes()).unwrap_or_else(refused);

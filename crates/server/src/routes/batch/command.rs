@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use boxoffice_core::ids::BookingId;
 use serde::de::{self, Deserialize, Deserializer, IgnoredAny, IntoDeserializer, MapAccess};
-use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{ObjectBuilder, SchemaType};
 use utoipa::openapi::{RefOr, Schema};
@@ -81,7 +80,17 @@ impl Op {
     }
 }
 
-const OPS: [&str; 6] = ["book", "confirm", "extend", "cancel", "move", "redeem"];
+/// What a command does.
+#[derive(Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum OpName {
+    Book,
+    Confirm,
+    Extend,
+    Cancel,
+    Move,
+    Redeem,
+}
 
 impl utoipa::PartialSchema for BatchCommand {
     /// Anything: what cannot be understood is answered in its place, and does not stop the others.
@@ -96,7 +105,8 @@ impl ToSchema for BatchCommand {}
 
 impl<'de> Deserialize<'de> for BatchCommand {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<BatchCommand, D::Error> {
-        deserializer.deserialize_map(CommandVisitor)
+        // A deserializer that can tell the fields apart beforehand hands out `op` first.
+        deserializer.deserialize_struct("command", &["op"], CommandVisitor)
     }
 }
 
@@ -112,8 +122,8 @@ impl<'de> de::Visitor<'de> for CommandVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<BatchCommand, A::Error> {
         let Some(Text(first)) = map.next_key()? else { return Err(de::Error::missing_field("op")) };
         if first == "op" {
-            let Text(op) = map.next_value()?;
-            return of_op(&op, map);
+            let op = map.next_value()?;
+            return of_op(op, map);
         }
         // The usual order is fast; in any other one the command is gathered first.
         let mut fields = serde_json::Map::new();
@@ -125,15 +135,16 @@ impl<'de> de::Visitor<'de> for CommandVisitor {
             }
             name = map.next_key()?;
         }
-        let Some(Value::String(op)) = fields.remove("op") else { return Err(de::Error::missing_field("op")) };
+        let Some(op) = fields.remove("op") else { return Err(de::Error::missing_field("op")) };
+        let op = OpName::deserialize(ByName::new(op)).map_err(de::Error::custom::<serde_json::Error>)?;
         // How deep they are was counted when they were gathered.
-        of_op(&op, ByName::new(de::value::MapDeserializer::new(fields.into_iter())))
+        of_op(op, ByName::new(de::value::MapDeserializer::new(fields.into_iter())))
             .map_err(de::Error::custom::<serde_json::Error>)
     }
 }
 
-fn of_op<'de, A: MapAccess<'de>>(op: &str, map: A) -> Result<BatchCommand, A::Error> {
-    let on_booking = op != "book";
+fn of_op<'de, A: MapAccess<'de>>(op: OpName, map: A) -> Result<BatchCommand, A::Error> {
+    let on_booking = op != OpName::Book;
     let mut fields = Fields { map, key: None, has_key: false, id: None, takes_id: on_booking };
     macro_rules! body {
         () => {
@@ -149,13 +160,12 @@ fn of_op<'de, A: MapAccess<'de>>(op: &str, map: A) -> Result<BatchCommand, A::Er
         Redeem(Redemption),
     }
     let body = match op {
-        "book" => Body::Book(body!()),
-        "confirm" => Body::Confirm(body!()),
-        "extend" => Body::Extend(body!()),
-        "cancel" => Body::Cancel(body!()),
-        "move" => Body::Move(body!()),
-        "redeem" => Body::Redeem(body!()),
-        other => return Err(de::Error::unknown_variant(other, &OPS)),
+        OpName::Book => Body::Book(body!()),
+        OpName::Confirm => Body::Confirm(body!()),
+        OpName::Extend => Body::Extend(body!()),
+        OpName::Cancel => Body::Cancel(body!()),
+        OpName::Move => Body::Move(body!()),
+        OpName::Redeem => Body::Redeem(body!()),
     };
     let key = fields.key;
     let id = match fields.id.transpose() {
@@ -282,6 +292,68 @@ impl BatchCommand {
 mod tests {
     use super::*;
     use crate::input::parse;
+
+    #[test]
+    fn mistakes_in_commands_are_told_by_their_place_wherever_op_stands() {
+        const OPS: &str = r#"must be one of "book", "confirm", "extend", "cancel", "move", "redeem""#;
+        const ID: &str = r#""id":"019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b5a""#;
+        for (op, fields, pointer, message) in [
+            ("", "", "/op", "is missing".to_owned()),
+            ("", r#""customer":"ann""#, "/op", "is missing".to_owned()),
+            (r#""op":"steal""#, "", "/op", format!(r#"{OPS}, got "steal""#)),
+            (r#""op":7"#, r#""customer":7"#, "/op", format!("{OPS}, got 7")),
+            (r#""op":"book""#, r#""event":"gala""#, "/customer", "is missing".to_owned()),
+            (r#""op":"book""#, r#""customer":7"#, "/customer", "must be a string, got 7".to_owned()),
+            (
+                r#""op":"book""#,
+                r#""customer":"ann","best_available":{"quantity":"2"}"#,
+                "/best_available/quantity",
+                r#"must be an integer, got "2""#.to_owned(),
+            ),
+            (
+                r#""op":"book""#,
+                r#""customer":"ann","best_available":{}"#,
+                "/best_available/quantity",
+                "is missing".to_owned(),
+            ),
+            (
+                r#""op":"book""#,
+                r#""customer":"ann","colour":1"#,
+                "/colour",
+                "is not a known field".to_owned(),
+            ),
+            (
+                r#""op":"book""#,
+                r#""customer":"ann","customer":"bob""#,
+                "/customer",
+                "is given twice".to_owned(),
+            ),
+            (r#""op":"confirm""#, "", "/id", "is missing".to_owned()),
+            (r#""op":"extend""#, ID, "/seconds", "is missing".to_owned()),
+            (r#""op":"cancel""#, r#""id":7"#, "/id", "must be a string, got 7".to_owned()),
+            (
+                r#""op":"cancel""#,
+                r#""idempotency_key":7"#,
+                "/idempotency_key",
+                "must be a string, got 7".to_owned(),
+            ),
+            (r#""op":"cancel","op":"book""#, "", "/op", "is given twice".to_owned()),
+        ] {
+            let parts = |parts: [&str; 2]| {
+                let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+                format!("{{{}}}", parts.join(","))
+            };
+            for body in [parts([op, fields]), parts([fields, op])] {
+                let Err(problem) = parse::<BatchCommand>(body.as_bytes()) else { panic!("{body}") };
+                let error = &problem.more["errors"][0];
+                assert_eq!(
+                    (&error["pointer"], &error["message"]),
+                    (&pointer.into(), &message.clone().into()),
+                    "{body}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn a_booking_and_its_key_are_understood_in_the_bytes_that_keys_remember() {

@@ -17,8 +17,9 @@ use super::create::booking_id_taken;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::contacts::Contact;
+use crate::fault::shown;
 use crate::idempotency::Understood;
-use crate::ids::{CustomerReference, TicketId, find_inventory};
+use crate::ids::{CustomerReference, TicketId, chosen_id, find_inventory};
 use crate::input::{Object, null_as_default};
 use crate::problem::Problem;
 
@@ -28,7 +29,7 @@ use crate::problem::Problem;
 pub(crate) struct NewBooking {
     /// A UUID of the caller's own. Without an `Idempotency-Key` it works as one: the same id with the same request gets the first answer
     /// again, with another request `BOOKING_ID_TAKEN`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "chosen_id")]
     pub(crate) id: Option<Uuid>,
     #[schema(value_type = CustomerReference)]
     pub(crate) customer: String,
@@ -346,14 +347,19 @@ pub(crate) fn named(sections: &[SeatsInSection], pointer: &str) -> Result<Vec<Se
 
 pub(crate) fn parse_seats(names: &[String], pointer: &str) -> Result<Vec<SeatName>, Problem> {
     let seat = |(index, name): (usize, &String)| {
-        name.parse()
-            .map_err(|()| Problem::invalid(&format!("{pointer}/{index}"), "must be row-seat, like 4-12"))
+        name.parse().map_err(|()| not_a_seat(&format!("{pointer}/{index}"), name))
     };
     names.iter().enumerate().map(seat).collect()
 }
 
 pub(crate) fn parse_slot(text: &str, pointer: &str) -> Result<boxoffice_core::time::SlotId, Problem> {
-    text.parse().map_err(|()| Problem::invalid(pointer, "must be a slot like 2026-12-01T09:00"))
+    let message = || format!("must be a slot like 2026-12-01T09:00, got {}", shown(text));
+    text.parse().map_err(|()| Problem::invalid(pointer, message()))
+}
+
+/// A name in the place of a seat's that is none.
+pub(crate) fn not_a_seat(pointer: &str, name: &str) -> Problem {
+    Problem::invalid(pointer, format!("must be row-seat, like 4-12, got {}", shown(name)))
 }
 
 #[cfg(test)]

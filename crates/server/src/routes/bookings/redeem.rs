@@ -10,6 +10,7 @@ use boxoffice_core::ids::BookingId;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::new_booking::not_a_seat;
 use super::{BookingBody, Expansion, act};
 use crate::app::App;
 use crate::caller::Caller;
@@ -84,10 +85,8 @@ pub(super) fn unit_choice(
         return Ok(None);
     }
     let named = |(index, named): (usize, &NamedSeat)| {
-        let seat = named.seat.parse().map_err(|()| {
-            let message = format!("must be row-seat, like 4-12, got {:?}", named.seat);
-            Problem::invalid(&format!("/seats/{index}/seat"), message)
-        })?;
+        let pointer = || format!("/seats/{index}/seat");
+        let seat = named.seat.parse().map_err(|()| not_a_seat(&pointer(), &named.seat))?;
         Ok(SectionSeats { section: named.section.clone(), seats: vec![seat] })
     };
     let seats = seats.unwrap_or_default().iter().enumerate().map(named).collect::<Result<_, Problem>>()?;

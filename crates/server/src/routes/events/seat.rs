@@ -19,6 +19,7 @@ use crate::ids::{find_inventory, uuid};
 use crate::outer::json;
 use crate::path::Path;
 use crate::problem::Problem;
+use crate::routes::bookings::new_booking::not_a_seat;
 use crate::time::Moment;
 
 /// One seat, and the booking that has it.
@@ -117,8 +118,7 @@ fn find_seat(event: &EventView, section: &str, name: &str) -> Result<Seat, Probl
     let (index, subsection) = found.ok_or_else(|| {
         Problem::not_found("SECTION_NOT_FOUND", format!("There is no section {section:?}."))
     })?;
-    let named: SeatName =
-        name.parse().map_err(|()| Problem::invalid("/seat", "must be row-seat, like 4-12"))?;
+    let named: SeatName = name.parse().map_err(|()| not_a_seat("/seat", name))?;
     if !(1..=subsection.rows).contains(&named.row) || !(1..=subsection.cols).contains(&named.number) {
         let detail = format!("There is no seat {name} in section {section}.");
         return Err(Problem::not_found("SEAT_NOT_FOUND", detail));

@@ -243,6 +243,8 @@ fn wishes_that_contradict_themselves_are_refused_by_their_place() {
         assert!(told.starts_with(pointer) && (told.is_empty() || !pointer.is_empty()), "{want}: {told}");
     }
     hall.server.post("/v1/bookings", &json!({ "customer": "ann" })).expect_problem(400, "INVALID_REQUEST");
+    assert_eq!(hall.server.post("/v1/bookings", &json!({ "event": hall.id })).pointer(), "/customer");
+    assert_eq!(hall.book(&json!({ "best_available": {} })).pointer(), "/best_available/quantity");
     hall.booked(&with(
         best(1),
         &json!({ "customer": "x".repeat(200), "metadata": { "a": "x".repeat(4_000) } }),

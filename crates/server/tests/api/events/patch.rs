@@ -103,7 +103,7 @@ fn prices_may_be_named_by_section_or_area() {
     hall.patch(&json!({ "prices": { "B": 1 } })).expect_problem(404, "SECTION_NOT_FOUND");
     let raw = hall.server.call("PATCH", &hall.at(""));
     let raw = raw.raw("application/json", br#"{"prices":{"A":1,"A":2}}"#).send();
-    assert_eq!(raw.pointer(), "/prices", "a name that stands there twice");
+    assert_eq!(raw.pointer(), "/prices/A", "a name that stands there twice");
     assert_eq!(hall.show(), after);
 }
 
