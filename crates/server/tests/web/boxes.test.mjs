@@ -51,6 +51,35 @@ test("the price falls while one looks, and what was held keeps its price", async
   await leave(page);
 });
 
+const GONE = [
+  ["sold_out", { quantity: 1 }, "This box is sold out.", "這個品項已售完。"],
+  ["closed", { status: "CLOSED" }, "This box is not on sale right now.", "這個品項目前未開放販售。"],
+];
+for (const [reason, change, english, chinese] of GONE) {
+  for (const [language, words] of [["en", english], ["zh-TW", chinese]]) {
+    test(`a box that is ${reason} at the press says so (${language})`, async () => {
+      const id = `gone-${reason.replace("_", "-")}-${language.toLowerCase()}`;
+      await bakery(id, {});
+      await here.house.book({ shop: id, box: "evening", quantity: 1 });
+      const page = await here.visit(`/shops/${id}`, { language, allow: ["status of 409"] });
+      await page.waitForSelector("[data-box=evening] [data-act=book]");
+      await page.setRequestInterception(true);
+      let changed = false;
+      page.on("request", async (request) => {
+        if (request.method() === "POST" && !changed) {
+          changed = true;
+          await here.house.ask("PATCH", `/v1/shops/${id}/boxes/evening`, change);
+        }
+        await request.continue();
+      });
+      await press(page, "[data-box=evening] [data-act=book]");
+      await page.waitForSelector('[data-refusal="BOX_UNAVAILABLE"]');
+      await shows(page, words);
+      await leave(page);
+    });
+  }
+}
+
 test("who has one already is told so, and led to it", async () => {
   await bakery("once", {}, { max_active_bookings_per_customer: 1 });
   const page = await here.visit("/shops/once", { allow: ["status of 409"] });
