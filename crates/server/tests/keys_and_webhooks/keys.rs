@@ -155,7 +155,7 @@ fn wrong_requests_for_keys_are_told_apart() {
     let server = Server::start(data.path(), &[]);
     let admin = server.first_key();
     for (body, pointer) in [
-        (json!({}), ""),
+        (json!({}), "/role"),
         (json!({ "role": "king" }), "/role"),
         (json!({ "role": "seller", "name": "" }), "/name"),
         (json!({ "role": "seller", "tenant": "other" }), "/tenant"),
