@@ -16,7 +16,7 @@ import { slotsPart } from "./desk-slots.js";
 /** @typedef {import("./desk-live.js").Desk} Desk */
 /**
  * @typedef {{id: string, date: string, start_time: string, total_capacity: number, booked_count: number}} SlotCount
- * @typedef {SlotCount & {utilization_rate: number, fill_rate: number, booking_velocity: number}} SlotUse
+ * @typedef {SlotCount & {utilization_rate: number, fill_rate: number, booking_velocity_net: number}} SlotUse
  * @typedef {{slots: SlotUse[], start_times: {start_time: string, utilization_rate: number}[]}} Analytics
  */
 
@@ -204,7 +204,7 @@ function percentOrNot(slot) {
 function perDay(use) {
   /** @type {Map<string, number>} */
   const speeds = new Map();
-  for (const slot of use.slots) speeds.set(slot.date, (speeds.get(slot.date) ?? 0) + slot.booking_velocity);
+  for (const slot of use.slots) speeds.set(slot.date, (speeds.get(slot.date) ?? 0) + slot.booking_velocity_net);
   return [...speeds].map(([date, speed]) => ({ date, speed }));
 }
 
