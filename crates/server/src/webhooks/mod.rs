@@ -11,6 +11,7 @@ mod news;
 pub(crate) mod replays;
 mod send;
 mod signature;
+mod sold_out;
 mod worker;
 
 use std::collections::HashMap;
@@ -35,6 +36,10 @@ pub(crate) use news::topic_of;
 use worker::{Order, Worker};
 
 /// What a webhook can be told.
+///
+/// `inventory.sold_out` is sent each time a commit leaves nothing to book of an event as a whole, of a slot or of a box: all units are held, sold or blocked,
+/// or the capacity was lowered to them. `inventory.back_on_sale` is sent after that as soon as some can be booked again: units that return to what is closed or over
+/// are not on sale until it is opened. What happens and is undone in one commit is not told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 pub(crate) enum Topic {
     #[serde(rename = "booking.held")]
@@ -53,6 +58,8 @@ pub(crate) enum Topic {
     Unredeemed,
     #[serde(rename = "inventory.sold_out")]
     SoldOut,
+    #[serde(rename = "inventory.back_on_sale")]
+    BackOnSale,
 }
 
 /// An address that wants to be told.

@@ -1,21 +1,22 @@
-//! From the journal to messages: what happened to bookings, and what is sold out.
+//! From the journal to messages: what happened to bookings, and what sold out or came back.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use boxoffice_core::booking::{Booking, Status, Units};
 use boxoffice_core::change::Change;
 use boxoffice_core::ids::{BookingId, InventoryKind};
-use boxoffice_core::time::{SlotId, Timestamp};
+use boxoffice_core::time::Timestamp;
 use boxoffice_engine::load::LoadError;
 use boxoffice_engine::store::StoreError;
-use boxoffice_engine::view::{KindView, StockView};
+use boxoffice_engine::view::StockView;
 use boxoffice_engine::{Batch, Engine, InventoryNumber, SubmitError, SubscriptionError};
 use serde::{Deserialize, Serialize};
 
 use super::Topic;
 use super::contact_sharing::sealed_contact;
+use super::sold_out::{Sellable, SoldOut, Touched, touched_by};
 use crate::contacts::SealedContact;
 use crate::journal::{Heading, headed};
 use crate::routes::bookings::{AsOf, BookingBody, box_id, kind_of};
@@ -25,11 +26,13 @@ use crate::time::Moment;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Cursor {
     pub(super) sequence: u64,
-    /// Slots and boxes that somebody took from, and that were not looked at since.
-    taken: BTreeSet<String>,
+    pub(super) sold_out: SoldOut,
     /// What bookings were was too much to read: it is not tried again before then.
     #[serde(skip)]
-    no_past_until: Option<Instant>,
+    no_past_bookings_until: Option<Instant>,
+    /// The same for the stock.
+    #[serde(skip)]
+    pub(super) no_past_stock_until: Option<Instant>,
 }
 
 impl Cursor {
@@ -43,7 +46,7 @@ impl Cursor {
 pub(super) struct News {
     pub(super) topic: Topic,
     pub(super) sequence: u64,
-    /// In the batch; what is sold out comes last.
+    /// In the batch; what sold out or came back is last.
     pub(super) index: u32,
     pub(super) body: String,
     /// Of the booking that it is about.
@@ -64,6 +67,8 @@ pub(super) enum ReadError {
 const PAST_TRIED_EVERY: Duration = Duration::from_secs(10);
 /// Changes that are read at one time: a page ends with the batch that reaches it.
 const CHANGES_AT_ONCE: usize = 2_000;
+/// In a batch whose changes cannot be read.
+const AFTER_ALL_CHANGES: u32 = u32::MAX / 2;
 
 #[derive(Serialize)]
 struct Envelope<T> {
@@ -72,13 +77,13 @@ struct Envelope<T> {
     data: T,
 }
 
-/// What of an inventory is sold out: an event as a whole, a slot or a box.
+/// What of an inventory sold out or came back: an event as a whole, a slot or a box.
 #[derive(Debug, Serialize)]
-struct SoldOut<'a> {
+struct SaleBody<'a> {
     event: Option<&'a str>,
     schedule: Option<&'a str>,
     shop: Option<&'a str>,
-    slot: Option<&'a str>,
+    slot: Option<String>,
     r#box: Option<&'a str>,
     sequence: u64,
 }
@@ -94,12 +99,30 @@ pub(super) async fn read(
     let batches = batches(engine, inventory, cursor.sequence, stock.sequence).await?;
     let mut reader = Reader::new(cursor, &stock, &batches, topics);
     reader.find_bookings(engine, inventory, &batches).await?;
+    reader.find_stocks(engine, inventory, &batches).await?;
     for batch in &batches {
         reader.read(batch);
     }
-    // Only as of the view can be said what is sold out.
-    if reader.cursor.sequence == stock.sequence {
-        reader.tell_sold_out();
+    Ok((reader.cursor, reader.news))
+}
+
+/// Passes over what cannot be read any more, and tells what sold out or came back meanwhile.
+pub(super) async fn pass_over(
+    engine: &Engine,
+    inventory: InventoryNumber,
+    cursor: &Cursor,
+    sequence: u64,
+    topics: &[Topic],
+) -> Result<(Cursor, Vec<News>), ReadError> {
+    let stock = engine.view(inventory).await.map_err(not_loaded)?;
+    let mut reader = Reader::new(cursor, &stock, &[], topics);
+    reader.cursor.sequence = sequence;
+    if reader.tells_sales() {
+        reader.cursor.sold_out.touch_all(&stock);
+    }
+    // If there is more to be read, the stock after that will tell.
+    if sequence == stock.sequence {
+        reader.tell_sales(&stock, engine.now(), sequence, AFTER_ALL_CHANGES);
     }
     Ok((reader.cursor, reader.news))
 }
@@ -141,6 +164,25 @@ async fn changed_since(
     Ok(is_all.then(|| changes.filter_map(Change::booking).collect()))
 }
 
+/// Reads what was some time ago where waiting is allowed, unless that was too much a moment ago. `None` if it cannot be told.
+async fn read_past<T: Send + 'static>(
+    not_until: &mut Option<Instant>,
+    read: impl FnOnce() -> Result<Option<T>, LoadError> + Send + 'static,
+) -> Result<Option<T>, ReadError> {
+    if not_until.is_some_and(|until| Instant::now() < until) {
+        return Ok(None);
+    }
+    match tokio::task::spawn_blocking(read).await.expect("reading does not panic") {
+        Ok(Some(past)) => return Ok(Some(past)),
+        Ok(None) => {}
+        Err(LoadError::Store(error)) => return Err(not_read(&error)),
+        // It was cut meanwhile, or is damaged: whoever reads it for more than this says so.
+        Err(error) => tracing::warn!(%error, "the past of an inventory cannot be read"),
+    }
+    *not_until = Some(Instant::now() + PAST_TRIED_EVERY);
+    Ok(None)
+}
+
 fn not_read(error: &StoreError) -> ReadError {
     match error {
         StoreError::Unavailable(_) => ReadError::Later,
@@ -172,8 +214,10 @@ struct Reader<'a> {
     seen: HashMap<BookingId, Booking>,
     /// Others that somebody is told of, as they are now.
     now: HashMap<BookingId, Arc<Booking>>,
-    /// The times of the first and the last change.
-    times: Option<(Timestamp, Timestamp)>,
+    /// By sequence, if this webhook is told what sells out or comes back.
+    touched: HashMap<u64, Touched>,
+    /// The stock after batches that do not bring it along.
+    stocks: HashMap<u64, Arc<StockView>>,
 }
 
 impl<'a> Reader<'a> {
@@ -190,7 +234,8 @@ impl<'a> Reader<'a> {
             to_come,
             seen: HashMap::new(),
             now: HashMap::new(),
-            times: None,
+            touched: HashMap::new(),
+            stocks: HashMap::new(),
         }
     }
 
@@ -229,32 +274,63 @@ impl<'a> Reader<'a> {
         let is_in_doubt =
             |id: &BookingId| self.to_come[id] > 1 || since.as_ref().is_none_or(|since| since.contains(id));
         let in_doubt: Vec<BookingId> = self.now.keys().copied().filter(is_in_doubt).collect();
-        if in_doubt.is_empty() || self.cursor.no_past_until.is_some_and(|until| Instant::now() < until) {
+        if in_doubt.is_empty() {
             return Ok(());
         }
         let (engine, before) = (engine.clone(), self.cursor.sequence);
         let read = move || engine.bookings_after(inventory, before, &in_doubt);
-        match tokio::task::spawn_blocking(read).await.expect("reading does not panic") {
-            Ok(Some(found)) => {
-                self.seen
-                    .extend(found.into_iter().map(|booking| (booking.id, Arc::unwrap_or_clone(booking))));
-            }
-            Ok(None) => self.cursor.no_past_until = Some(Instant::now() + PAST_TRIED_EVERY),
-            Err(LoadError::Store(error)) => return Err(not_read(&error)),
-            // It was cut meanwhile, or is damaged: whoever reads it for more than this says so.
-            Err(error) => {
-                tracing::warn!(%error, "it cannot be told what bookings were");
-                self.cursor.no_past_until = Some(Instant::now() + PAST_TRIED_EVERY);
-            }
+        let found = read_past(&mut self.cursor.no_past_bookings_until, read).await?;
+        let found = found.into_iter().flatten();
+        self.seen.extend(found.map(|booking| (booking.id, Arc::unwrap_or_clone(booking))));
+        Ok(())
+    }
+
+    fn tells_sales(&self) -> bool {
+        self.topics.contains(&Topic::SoldOut) || self.topics.contains(&Topic::BackOnSale)
+    }
+
+    /// Finds out what the batches touched, and reads the stock after those that do not bring it along from the journal, unless that is too
+    /// long.
+    async fn find_stocks(
+        &mut self,
+        engine: &Engine,
+        inventory: InventoryNumber,
+        batches: &[Arc<Batch>],
+    ) -> Result<(), ReadError> {
+        if !self.tells_sales() {
+            return Ok(());
         }
+        let all = touched_by(engine, self.stock, batches).await.map_err(not_loaded)?;
+        let touching: Vec<_> = batches.iter().zip(all).filter(|(_, touched)| !touched.is_nothing()).collect();
+        let wants_stock = |batch: &Batch| batch.stock.is_none() && batch.sequence != self.stock.sequence;
+        let mut wanted: Vec<u64> = touching
+            .iter()
+            .map(|(batch, _)| &**batch)
+            .filter(|batch| wants_stock(batch))
+            .map(|batch| batch.sequence)
+            .collect();
+        let begin = self.cursor.sequence;
+        let wants_beginning = !touching.is_empty() && !self.cursor.sold_out.is_known() && begin > 0;
+        if wants_beginning {
+            wanted.insert(0, begin);
+        }
+        if let (Some(&first), Some(&last)) = (wanted.first(), wanted.last()) {
+            let engine = engine.clone();
+            let read = move || engine.stocks(inventory, first, last);
+            let found = read_past(&mut self.cursor.no_past_stock_until, read).await?;
+            self.stocks = (first..).zip(found.into_iter().flatten()).collect();
+        }
+        if wants_beginning && let Some(stock) = self.stocks.get(&begin) {
+            self.cursor.sold_out = SoldOut::as_of(stock);
+        }
+        self.touched = touching.into_iter().map(|(batch, touched)| (batch.sequence, touched)).collect();
         Ok(())
     }
 
     fn read(&mut self, batch: &Batch) {
+        let mut at = Timestamp::default();
         for (index, (heading, change)) in (0..).zip(headed(&batch.changes)) {
-            let first = self.times.map_or(heading.at, |(first, _)| first);
-            self.times = Some((first, heading.at));
-            self.note_taken(change);
+            at = heading.at;
             let Some(id) = change.booking() else { continue };
             let Some(booking) = self.booking(id, heading, change) else { continue };
             if let Some(topic) = self.topic_of(change) {
@@ -264,6 +340,29 @@ impl<'a> Reader<'a> {
             }
         }
         self.cursor.sequence = batch.sequence;
+        if let Some(touched) = self.touched.remove(&batch.sequence) {
+            self.cursor.sold_out.touch(touched);
+        }
+        let read = self.stocks.remove(&batch.sequence);
+        let now = (batch.sequence == self.stock.sequence).then_some(self.stock);
+        if let Some(stock) = batch.stock.as_deref().or(read.as_deref()).or(now) {
+            let index = u32::try_from(batch.changes.len()).expect("batches are bounded");
+            self.tell_sales(stock, at, batch.sequence, index);
+        }
+    }
+
+    /// Compares what was touched with the stock after a batch.
+    fn tell_sales(&mut self, stock: &StockView, at: Timestamp, sequence: u64, first_index: u32) {
+        let changed = self.cursor.sold_out.settle(stock, at).into_iter();
+        let told = changed.filter(|(topic, _)| self.topics.contains(topic));
+        let news = (first_index..).zip(told).map(|(index, (topic, sellable))| News {
+            topic,
+            sequence,
+            index,
+            body: envelope(topic, at, sale_body(stock, sellable, sequence)),
+            contact: None,
+        });
+        self.news.extend(news);
     }
 
     /// A booking as a change left it, if somebody is told of it.
@@ -301,60 +400,6 @@ impl<'a> Reader<'a> {
         }
         envelope(topic, at, data)
     }
-
-    fn note_taken(&mut self, change: &Change) {
-        let units = if let Change::Booked(booking) = change {
-            &booking.units
-        } else if let Change::Moved { units, .. } | Change::Revived { units, .. } = change {
-            units
-        } else {
-            return;
-        };
-        match units {
-            Units::Event { .. } => {}
-            Units::Slot { slot, .. } => {
-                self.cursor.taken.insert(slot.to_string());
-            }
-            Units::Box { number, .. } => {
-                self.cursor.taken.insert(box_id(self.stock, *number).to_owned());
-            }
-        }
-    }
-
-    /// Whoever took the last one did it since the last look: what had none left could not be taken from.
-    fn tell_sold_out(&mut self) {
-        let taken = std::mem::take(&mut self.cursor.taken);
-        let Some((first, last)) = self.times.filter(|_| self.topics.contains(&Topic::SoldOut)) else {
-            return;
-        };
-        let mut told: Vec<(Timestamp, Option<&str>)> = Vec::new();
-        match &self.stock.kind {
-            KindView::Event(event) => {
-                let at = event.sellout.sold_out_at.filter(|at| (first..=last).contains(at));
-                told.extend(at.map(|at| (at, None)));
-            }
-            KindView::Schedule(schedule) => {
-                let slots = taken.iter().filter(|name| {
-                    let slot = name.parse::<SlotId>().ok().and_then(|slot| schedule.slots.get(&slot));
-                    slot.is_some_and(|slot| slot.pool.available() == 0)
-                });
-                told.extend(slots.map(|name| (last, Some(name.as_str()))));
-            }
-            KindView::Shop(shop) => {
-                let boxes = shop.boxes.iter();
-                let boxes = boxes.filter(|boxed| taken.contains(&*boxed.id) && boxed.pool.available() == 0);
-                told.extend(boxes.map(|boxed| (last, Some(&*boxed.id))));
-            }
-        }
-        let news = (0..).zip(told).map(|(number, (at, pool))| News {
-            topic: Topic::SoldOut,
-            sequence: self.stock.sequence,
-            index: u32::MAX - number,
-            body: envelope(Topic::SoldOut, at, sold_out(self.stock, pool)),
-            contact: None,
-        });
-        self.news.extend(news);
-    }
 }
 
 fn envelope(topic: Topic, at: Timestamp, data: impl Serialize) -> String {
@@ -362,16 +407,21 @@ fn envelope(topic: Topic, at: Timestamp, data: impl Serialize) -> String {
     serde_json::to_string(&envelope).expect("messages are plain data")
 }
 
-fn sold_out<'a>(stock: &'a StockView, pool: Option<&'a str>) -> SoldOut<'a> {
+fn sale_body(stock: &StockView, sellable: Sellable, sequence: u64) -> SaleBody<'_> {
     let kind = kind_of(stock);
     let of = |wanted: InventoryKind| (kind == wanted).then_some(stock.terms.id.as_str());
-    SoldOut {
+    let (slot, boxed) = match sellable {
+        Sellable::Event => (None, None),
+        Sellable::Slot(slot) => (Some(slot.to_string()), None),
+        Sellable::Box(number) => (None, Some(box_id(stock, number))),
+    };
+    SaleBody {
         event: of(InventoryKind::Event),
         schedule: of(InventoryKind::Schedule),
         shop: of(InventoryKind::Shop),
-        slot: pool.filter(|_| kind == InventoryKind::Schedule),
-        r#box: pool.filter(|_| kind == InventoryKind::Shop),
-        sequence: stock.sequence,
+        slot,
+        r#box: boxed,
+        sequence,
     }
 }
 

@@ -21,6 +21,7 @@ use super::contact_sharing::{insert_contact, removal};
 use super::delivery::{self, Delivery, DeliveryState, Place, Verdict, document_name};
 use super::news::{self, Cursor, News, ReadError};
 use super::send::{Message, Sender};
+use super::sold_out::SoldOut;
 use super::{Made, Webhook, Webhooks, damaged, read_webhooks, signature};
 use crate::ids::readable;
 use crate::problem::Problem;
@@ -194,11 +195,12 @@ impl Worker {
         }
         let all = Instant::now() >= self.look_at_all;
         let standings = self.standings(all).await?;
+        let is_current = all || !self.engine.is_shared();
         let mut documents = Vec::new();
         for standing in &standings {
             let Some((tenant, ..)) = parts_of_name(&standing.name) else { continue };
             for webhook in webhooks.iter().filter(|webhook| *webhook.tenant == *tenant) {
-                self.follow_one(webhook, standing, &mut documents).await;
+                self.follow_one(webhook, standing, is_current, &mut documents).await;
             }
         }
         if all {
@@ -257,22 +259,40 @@ impl Worker {
         Ok(blocking(move || engine.standings()).await?)
     }
 
-    async fn follow_one(&mut self, webhook: &Webhook, standing: &Standing, documents: &mut Vec<Document>) {
+    /// `is_current` says that the standing is not of a view that may be behind the store.
+    async fn follow_one(
+        &mut self,
+        webhook: &Webhook,
+        standing: &Standing,
+        is_current: bool,
+        documents: &mut Vec<Document>,
+    ) {
         let number = standing.number;
         let Some(endpoint) = self.endpoints.get_mut(&webhook.id) else { return };
-        // A cursor of a backup may be ahead of the journal that was saved before it.
-        if let Some(cursor) =
-            endpoint.cursors.get_mut(&number.0).filter(|cursor| cursor.sequence > standing.sequence)
-        {
-            *cursor = Cursor::at(standing.sequence);
-        }
         let reached = endpoint.cursors.get(&number.0).map_or(0, |cursor| cursor.sequence);
+        // A cursor of a backup may be ahead of the journal that was saved before it. What is in memory may be behind both.
+        let is_ahead = reached > standing.sequence;
         let full = endpoint.pending.len() + endpoint.under_way >= PENDING_MAX;
-        if reached >= standing.sequence || full || self.unreadable.contains(&number) {
+        if reached == standing.sequence
+            || (is_ahead && !is_current)
+            || full
+            || self.unreadable.contains(&number)
+        {
             return;
         }
         let cursor = endpoint.cursors.entry(number.0).or_default();
-        match news::read(&self.engine, number, cursor, &webhook.events).await {
+        let mut read = Err(ReadError::Gone);
+        if !is_ahead {
+            read = news::read(&self.engine, number, cursor, &webhook.events).await;
+        }
+        if let Err(ReadError::Gone) = read {
+            if !is_ahead {
+                tracing::warn!(inventory = %standing.name, webhook = webhook.id, "the journal was cut; some news are not sent");
+            }
+            let pass_over = news::pass_over(&self.engine, number, cursor, standing.sequence, &webhook.events);
+            read = pass_over.await;
+        }
+        match read {
             Ok((moved, news)) => {
                 *cursor = moved;
                 endpoint.moved.insert(number.0);
@@ -289,7 +309,6 @@ impl Worker {
             }
             Err(ReadError::Later) => {}
             Err(ReadError::Gone) => {
-                tracing::warn!(inventory = %standing.name, webhook = webhook.id, "the journal was cut; some news are not sent");
                 *cursor = Cursor::at(standing.sequence);
                 endpoint.moved.insert(number.0);
             }
@@ -394,7 +413,13 @@ impl Worker {
         let mut endpoint = Endpoint::default();
         for standing in standings {
             if parts_of_name(&standing.name).is_some_and(|(tenant, ..)| tenant == &*webhook.tenant) {
-                endpoint.cursors.insert(standing.number.0, Cursor::at(standing.sequence));
+                let mut cursor = Cursor::at(standing.sequence);
+                // Of others it is read from the journal when there is news of them.
+                let shown = self.engine.view_in_memory(standing.number);
+                if let Some(stock) = shown.filter(|stock| stock.sequence == standing.sequence) {
+                    cursor.sold_out = SoldOut::as_of(&stock);
+                }
+                endpoint.cursors.insert(standing.number.0, cursor);
                 endpoint.moved.insert(standing.number.0);
             }
         }

@@ -6,7 +6,7 @@ use crate::receiver::{Received, Receiver};
 use crate::server::{Server, text, wait_for};
 
 const INSECURE: &[&str] = &["--webhooks-allow-insecure"];
-const ALL: [&str; 8] = [
+const ALL: [&str; 9] = [
     "booking.held",
     "booking.confirmed",
     "booking.cancelled",
@@ -15,6 +15,7 @@ const ALL: [&str; 8] = [
     "booking.redeemed",
     "booking.unredeemed",
     "inventory.sold_out",
+    "inventory.back_on_sale",
 ];
 
 fn add_event(server: &Server, id: &str, cols: u32) {
@@ -57,7 +58,7 @@ fn a_receiver_is_told_of_every_step_in_order_and_signed() {
         "seats": [{ "section": "A-1", "ids": ["1-1"] }] });
     server.post(None, "/v1/bookings", &third).expect(201);
 
-    let told = receiver.wait_for(8);
+    let told = receiver.wait_for(10);
     let topics: Vec<String> = told.iter().map(Received::topic).collect();
     let expected = [
         "booking.held",
@@ -65,7 +66,9 @@ fn a_receiver_is_told_of_every_step_in_order_and_signed() {
         "booking.confirmed",
         "booking.redeemed",
         "booking.held",
+        "inventory.sold_out",
         "booking.cancelled",
+        "inventory.back_on_sale",
         "booking.confirmed",
         "inventory.sold_out",
     ];
@@ -85,12 +88,19 @@ fn a_receiver_is_told_of_every_step_in_order_and_signed() {
         assert_eq!((&data["seats"][0]["seat"], &data["payment_reference"]), (&json!(seat), &reference));
         assert_eq!((&data["event"], &data["hold_token"]), (&json!("gala"), &Value::Null));
     }
-    assert_eq!(told[7].json()["data"]["event"], "gala");
+    for (number, after) in [(5, 4), (7, 6), (9, 8)] {
+        let data = &told[number].json()["data"];
+        assert_eq!(
+            (&data["event"], &data["slot"], &data["box"]),
+            (&json!("gala"), &Value::Null, &Value::Null)
+        );
+        assert_eq!(data["sequence"], told[after].json()["data"]["sequence"], "as of the same commit");
+    }
     let deliveries = format!("/v1/webhooks/{}/deliveries", text(&webhook["id"]));
     wait_for("all to be recorded as delivered", || {
         let list = server.get(None, &deliveries).expect(200);
         let all = list["items"].as_array().unwrap();
-        (all.len() == 8 && all.iter().all(|delivery| delivery["status"] == "delivered")).then_some(())
+        (all.len() == 10 && all.iter().all(|delivery| delivery["status"] == "delivered")).then_some(())
     });
 }
 
@@ -128,7 +138,7 @@ fn a_receiver_is_told_of_redemptions_in_part_and_of_undone_ones() {
 }
 
 #[test]
-fn only_what_was_asked_for_is_told_slots_and_boxes_sell_out_and_holds_expire() {
+fn only_what_was_asked_for_is_told_boxes_sell_out_and_holds_expire() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), INSECURE);
     let shop = json!({ "id": "bakery", "name": "B", "timezone": "Asia/Taipei", "currency": "TWD" });
@@ -152,6 +162,88 @@ fn only_what_was_asked_for_is_told_slots_and_boxes_sell_out_and_holds_expire() {
             ("booking.expired", &json!("expired"))
         );
     }
+}
+
+/// Topic and part of each message.
+fn sales(told: &[Received]) -> Vec<(String, String)> {
+    let part = |data: &Value| {
+        let named = ["slot", "box", "event"].into_iter().find(|name| data[name].is_string());
+        text(&data[named.expect("a part")])
+    };
+    told.iter().map(|message| (message.topic(), part(&message.json()["data"]))).collect()
+}
+
+fn sale(topic: &str, part: &str) -> (String, String) {
+    (format!("inventory.{topic}"), part.to_owned())
+}
+
+#[test]
+fn event_slot_and_box_that_sell_out_twice_are_told_each_time() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), INSECURE);
+    add_event(&server, "gala", 1);
+    let schedule = json!({ "id": "museum", "name": "M", "timezone": "UTC", "currency": "TWD", "days": 3,
+        "windows": [{ "start": "10:00", "end": "12:00", "capacity": 1 }] });
+    server.post(None, "/v1/schedules", &schedule).expect(201);
+    let shop = json!({ "id": "bakery", "name": "B", "timezone": "UTC", "currency": "TWD" });
+    server.post(None, "/v1/shops", &shop).expect(201);
+    let boxed = json!({ "id": "evening", "name": "E", "quantity": 1, "price": 5 });
+    server.post(None, "/v1/shops/bakery/boxes", &boxed).expect(201);
+    let slots = server.get(None, "/v1/schedules/museum/slots").expect(200);
+    let slot = text(&slots["items"].as_array().unwrap().last().unwrap()["id"]);
+    for (wanted, part) in [
+        (json!({ "customer": "ann", "event": "gala", "best_available": { "quantity": 1 } }), "gala"),
+        (json!({ "customer": "ann", "schedule": "museum", "slot": slot, "quantity": 1 }), &*slot),
+        (json!({ "customer": "ann", "shop": "bakery", "box": "evening", "quantity": 1 }), "evening"),
+    ] {
+        let receiver = Receiver::start(&[]);
+        let book = || server.post(None, "/v1/bookings", &wanted).expect(201);
+        let before = book();
+        // What sold out before the webhook was made is not told, and neither is a payment for it.
+        add_webhook(&server, &receiver.url, &ALL[7..]);
+        act(&server, &before, "confirm", &json!({}));
+        act(&server, &before, "cancel", &json!({}));
+        for _ in 0..2 {
+            let booking = book();
+            act(&server, &booking, "cancel", &json!({}));
+        }
+        let [sold_out, back] = [sale("sold_out", part), sale("back_on_sale", part)];
+        let expected = [&back, &sold_out, &back, &sold_out, &back].map(Clone::clone);
+        assert_eq!(sales(&receiver.wait_for(5)), expected);
+    }
+}
+
+#[test]
+fn each_sell_out_is_told_once_and_in_order_when_the_server_dies_between() {
+    let data = tempfile::tempdir().unwrap();
+    let receiver = Receiver::start(&[]);
+    let mut server = Server::start(data.path(), INSECURE);
+    add_event(&server, "gala", 1);
+    add_webhook(&server, &receiver.url, &ALL[7..]);
+    let rounds = 6;
+    for _ in 0..rounds {
+        let booking = hold(&server, "gala", "1-1");
+        server.kill();
+        server = Server::start(data.path(), INSECURE);
+        act(&server, &booking, "cancel", &json!({}));
+        let booking = hold(&server, "gala", "1-1");
+        act(&server, &booking, "cancel", &json!({}));
+    }
+    let told = wait_for("all to be told", || {
+        let mut told: Vec<Received> = Vec::new();
+        // A message that was under way when the server died may come again, under the same id.
+        for message in receiver.received() {
+            if !told.iter().any(|known| known.id == message.id) {
+                told.push(message);
+            }
+        }
+        (told.len() >= 4 * rounds).then_some(told)
+    });
+    let pair = [sale("sold_out", "gala"), sale("back_on_sale", "gala")];
+    assert_eq!(sales(&told), vec![pair; 2 * rounds].concat());
+    let sequences: Vec<u64> =
+        told.iter().map(|message| message.json()["data"]["sequence"].as_u64().unwrap()).collect();
+    assert!(sequences.is_sorted_by(|one, next| one < next), "{sequences:?}");
 }
 
 #[test]
