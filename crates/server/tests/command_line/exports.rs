@@ -58,3 +58,63 @@ fn bookings_and_utilization_are_tables() {
     assert_eq!(none.lines().count(), 1);
     run(&["export", "--data", path(&data), "--what", "money"]).badly(2, &["money"]);
 }
+
+#[test]
+fn running_server_exports_the_rows_of_the_stopped_store_as_far_as_the_key_may_see_them() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let create_key = |tenant: &str, role: &str| {
+        let words = ["keys", "create", "--data", path(&data), "--tenant", tenant, "--role", role];
+        run(&words).well().lines().last().unwrap().to_owned()
+    };
+    let [admin, operator, seller] = ["admin", "operator", "seller"].map(|role| create_key("default", role));
+    let other = create_key("other", "admin");
+    let mut server = Server::on(&data);
+    for (key, customer) in [(&admin, "ann"), (&other, "otto")] {
+        server.key = Some(key.clone());
+        server.create_hall(1);
+        let booking = json!({ "customer": customer, "event": "hall", "best_available": { "quantity": 2 },
+            "contact": { "email": format!("{customer}@example.com") } });
+        assert_eq!(server.post("/v1/bookings", &booking).0, 201);
+    }
+    server.key = Some(admin.clone());
+    let gone = json!({ "id": "gone", "name": "Gone", "currency": "TWD",
+        "sections": [{ "name": "A", "price": 1, "subsections": [{ "number": 1, "rows": 1, "cols": 1 }] }] });
+    assert_eq!(server.post("/v1/events", &gone).0, 201);
+    let url = server.url();
+    let export = |key: &str, what: &str| run(&["export", "--server", &url, "--key", key, "--what", what]);
+    assert!(export(&admin, "utilization").well().contains(",gone,"), "until it is deleted");
+    assert_eq!(server.ask("DELETE", "/v1/events/gone", None).0, 204);
+
+    let tables = ["bookings", "utilization"];
+    let by = |key: &str| tables.map(|what| export(key, what).well());
+    let (of_admin, of_operator, of_other) = (by(&admin), by(&operator), by(&other));
+    for what in tables {
+        export(&seller, what).badly(1, &["403"]);
+        export("bo_wrong", what).badly(1, &["401"]);
+    }
+    let (status, answer) = server.send("GET", "/v1/export?what=utilization", None);
+    let row = of_admin[1].lines().nth(1).expect("a row");
+    assert!(status == 200 && String::from_utf8(answer).unwrap().contains(row));
+    assert_eq!(server.get("/v1/export?what=money").0, 400);
+    server.stop();
+
+    let stopped = |tenant: &str| {
+        tables.map(|what| run(&["export", "--data", path(&data), "--what", what, "--tenant", tenant]).well())
+    };
+    assert_eq!((&of_admin, &of_other), (&stopped("default"), &stopped("other")));
+    assert_eq!(of_operator[0], of_admin[0].replace("ann@example.com", ""), "an operator gets no contacts");
+    assert_eq!(of_operator[1], of_admin[1]);
+    assert!(
+        of_admin[0].contains(",default,event,hall,ann,on_hold,") && of_admin[0].contains(",ann@example.com,")
+    );
+    assert!(of_other[0].contains(",other,event,hall,otto,"));
+    for table in of_admin.iter().chain(&of_operator) {
+        assert!(!table.contains("other"), "{table}");
+        assert_eq!(
+            table.lines().count(),
+            2,
+            "one booking, one section, and nothing of the deleted event: {table}"
+        );
+    }
+}
