@@ -199,7 +199,7 @@ fn an_hour(units: u32) -> f64 {
 const WHOLE: u128 = 10_000;
 /// Binary digits behind the point of a mean.
 const MEAN_BITS: u32 = 96;
-const _: () = assert!((SLOTS_PER_SCHEDULE_MAX as u128) < u128::MAX / (2 * WHOLE + 1) >> MEAN_BITS);
+const _: () = assert!((SLOTS_PER_SCHEDULE_MAX as u128) < (u128::MAX / (2 * WHOLE + 1)) >> MEAN_BITS);
 
 /// Booked places of all, in percent.
 fn utilization(pools: &[Pool]) -> f64 {
@@ -222,7 +222,7 @@ fn mean_utilization(pools: &[Pool]) -> f64 {
     booked_by_capacity.remove(&0);
     let fraction = |(&capacity, &booked): (&u32, &u128)| {
         let capacity = u128::from(capacity);
-        (booked / capacity << MEAN_BITS) + ((booked % capacity) << MEAN_BITS) / capacity
+        ((booked / capacity) << MEAN_BITS) + ((booked % capacity) << MEAN_BITS) / capacity
     };
     let sum = booked_by_capacity.iter().map(fraction).sum::<u128>() + booked_by_capacity.len() as u128;
     percent(sum, (pools.len() as u128) << MEAN_BITS)
