@@ -226,9 +226,11 @@ impl House {
                 let (booking, to) = (self.bookings[customer], Destination::Slot(slot(part)));
                 self.submit(Action::Move(Box::new(Move { booking, to, free_only: false }))).await;
             }
-            Blocks(name) => drop(self.submit(Action::BlockSeats(BlockSeats { seats: seat(name) })).await),
+            Blocks(name) => {
+                self.submit(Action::BlockSeats(BlockSeats { seats: seat(name) })).await;
+            }
             Unblocks(name) => {
-                drop(self.submit(Action::UnblockSeats(UnblockSeats { seats: seat(name) })).await)
+                self.submit(Action::UnblockSeats(UnblockSeats { seats: seat(name) })).await;
             }
             Resizes(part, capacity) => self.patch_part(part, None, Some(capacity)).await,
             Closes(part) => self.patch_part(part, Some(true), None).await,

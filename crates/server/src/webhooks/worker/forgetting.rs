@@ -90,10 +90,9 @@ async fn book(engine: &Engine, hall: InventoryNumber, customer: &str) {
     assert!(matches!(answer.outcome, Outcome::Granted(_)), "{:?}", answer.outcome);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn messages_that_could_not_be_written_down_are_read_again() {
-    let store = Arc::new(AwayStore::default());
-    let shared = Arc::clone(&store) as Arc<dyn Store>;
+/// Serves a webhook that is told of holds, and of nothing that was before.
+async fn serve(store: &Arc<AwayStore>) -> (Engine, InventoryNumber, Arc<Webhooks>, Worker) {
+    let shared = Arc::clone(store) as Arc<dyn Store>;
     let engine = Engine::start(shared, Clock::system(), &Settings::default()).unwrap();
     engine.submit_to(HALL, create()).await.unwrap();
     let hall = engine.number(HALL).unwrap();
@@ -123,6 +122,13 @@ async fn messages_that_could_not_be_written_down_are_read_again() {
         fingerprint: None,
     };
     worker.add(webhook).await.unwrap();
+    (engine, hall, webhooks, worker)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_that_could_not_be_written_down_are_read_again() {
+    let store = Arc::new(AwayStore::default());
+    let (engine, hall, webhooks, mut worker) = serve(&store).await;
 
     book(&engine, hall, "ann").await;
     store.is_away.store(true, Ordering::Relaxed);
@@ -137,5 +143,22 @@ async fn messages_that_could_not_be_written_down_are_read_again() {
     let bodies: Vec<&str> = left.endpoints["wh_1"].pending.values().map(|it| &*it.body).collect();
     for customer in ["ann", "bob"] {
         assert!(bodies.iter().any(|body| body.contains(customer)), "{customer}: {bodies:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cursor_is_set_back_only_if_the_store_is_behind_it() {
+    let store = Arc::new(AwayStore::default());
+    let (engine, hall, _webhooks, mut worker) = serve(&store).await;
+    book(&engine, hall, "ann").await;
+    let stands_at = engine.view(hall).await.unwrap().sequence;
+    let cursors = &mut worker.endpoints.get_mut("wh_1").unwrap().cursors;
+    *cursors.get_mut(&hall.0).unwrap() = Cursor::at(stands_at + 1);
+    // A view may be behind what another server committed; the store is behind a cursor only after a restore.
+    let later = Instant::now() + LOOK_AT_ALL;
+    for (look_at_all, expected) in [(later, stands_at + 1), (Instant::now(), stands_at)] {
+        (worker.look_at_others, worker.look_at_all) = (later, look_at_all);
+        worker.follow().await.unwrap();
+        assert_eq!(worker.endpoints["wh_1"].cursors[&hall.0].sequence, expected);
     }
 }
