@@ -16,8 +16,6 @@ CREATE TABLE inventory (
     -- Whether the tables below have everything of it: not while an inventory is restored whose first records are gone.
     complete boolean NOT NULL,
     currency text,
-    -- open, closed, cancelled or deleted.
-    status text,
     capacity bigint NOT NULL DEFAULT 0,
     held bigint NOT NULL DEFAULT 0 CHECK (held >= 0),
     sold bigint NOT NULL DEFAULT 0 CHECK (sold >= 0),
@@ -90,10 +88,7 @@ CREATE TABLE booking (
     confirmed_at timestamptz,
     cancelled_at timestamptz,
     redeemed_at timestamptz,
-    redeemed_quantity bigint NOT NULL DEFAULT 0,
     payment_reference text,
-    -- The caller's own number or name for it.
-    reference text,
     version bigint NOT NULL
 );
 CREATE INDEX booking_customer ON booking (inventory, customer);
@@ -146,23 +141,3 @@ CREATE TABLE idempotency (
     PRIMARY KEY (inventory, key)
 );
 CREATE INDEX idempotency_keep_until ON idempotency (inventory, keep_until_ms);
-
--- Booking attempts that were refused or failed. Beside the journal: bounded in age and number, and not needed to replay anything.
-CREATE TABLE attempt (
-    -- Milliseconds since 1970, times 2^20, and a number within the millisecond.
-    id bigint PRIMARY KEY,
-    at timestamptz NOT NULL,
-    tenant text NOT NULL,
-    request_id text NOT NULL,
-    -- The request id in the response, where an idempotency key determines that.
-    answer_id text,
-    -- Such as event:gala.
-    inventory text NOT NULL,
-    customer text NOT NULL,
-    code text NOT NULL,
-    -- Whether the server is to blame.
-    failed boolean NOT NULL
-);
-CREATE INDEX attempt_by_request ON attempt (request_id);
-CREATE INDEX attempt_by_answer ON attempt (answer_id) WHERE answer_id IS NOT NULL;
-CREATE INDEX attempt_by_customer ON attempt (customer, id);

@@ -84,9 +84,9 @@ impl EventInfo {
             return Err(Refusal::invalid("/ends_at", "must be later than starts_at"));
         }
         if let (Some(doors_open_at), Some(ends_at)) = (self.doors_open_at, self.ends_at)
-            && doors_open_at > ends_at
+            && doors_open_at >= ends_at
         {
-            return Err(Refusal::invalid("/doors_open_at", "must not be later than ends_at"));
+            return Err(Refusal::invalid("/doors_open_at", "must be earlier than ends_at"));
         }
         let zone = Zone::named(&self.timezone, "/timezone")?;
         if let Some(venue) = &self.venue {
@@ -144,9 +144,9 @@ mod tests {
             (|_| {}, Ok(())),
             (|info| (info.starts_at, info.ends_at) = (Some(second(1)), Some(second(2))), Ok(())),
             (|info| (info.starts_at, info.ends_at) = (Some(second(1)), Some(second(1))), Err("/ends_at")),
-            (|info| (info.doors_open_at, info.ends_at) = (Some(second(2)), Some(second(2))), Ok(())),
+            (|info| (info.doors_open_at, info.ends_at) = (Some(second(1)), Some(second(2))), Ok(())),
             (
-                |info| (info.doors_open_at, info.ends_at) = (Some(second(3)), Some(second(2))),
+                |info| (info.doors_open_at, info.ends_at) = (Some(second(2)), Some(second(2))),
                 Err("/doors_open_at"),
             ),
             (|info| (info.starts_at, info.doors_open_at) = (Some(second(1)), Some(second(2))), Ok(())),

@@ -30,6 +30,8 @@ pub const CUSTOMER_CHARACTERS_MAX: usize = 200;
 pub const TICKET_CHARACTERS_MAX: usize = 100;
 /// A payment provider's reference, and the reason of a cancellation.
 pub const REFERENCE_CHARACTERS_MAX: usize = 500;
+/// Bookings that one command of a cancelled event cancels. What is left takes another command, so that no batch is larger.
+pub const EVENT_CANCELLATIONS_MAX: usize = 20_000;
 /// The caller's own number or name for a booking.
 pub const BOOKING_REFERENCE_CHARACTERS_MAX: usize = 64;
 /// Metadata is carried, never read.

@@ -73,6 +73,15 @@ pub struct AttemptFilter {
     pub code: Option<String>,
 }
 
+/// Attempts that were found, the newest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AttemptPage {
+    /// As many as were asked for, if there are so many.
+    pub found: Vec<Attempt>,
+    /// Where the search stopped because it had looked at enough: there may be more before this one.
+    pub searched_to: Option<AttemptId>,
+}
+
 impl AttemptFilter {
     /// Whether an attempt is wanted.
     pub fn matches(&self, attempt: &Attempt) -> bool {

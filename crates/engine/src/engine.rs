@@ -11,7 +11,7 @@ use boxoffice_core::booking::Booking;
 use boxoffice_core::command::Command;
 use boxoffice_core::ids::{BookingId, RedeemCode};
 use boxoffice_core::time::Timestamp;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Semaphore, oneshot, watch};
 
 use crate::answer::{Answer, Asked, Group, SubmitError};
 use crate::archive::{self, ArchiveError, Contents};
@@ -527,14 +527,14 @@ impl Engine {
         if recent.is_some() {
             return recent;
         }
+        let _turn = PAST_READERS.acquire().await.ok()?;
         let engine = self.clone();
-        let read = move || engine.stocks(inventory, sequence, sequence);
+        let read = move || history::stock(&*engine.running.shared.store, inventory, sequence);
         let read = tokio::task::spawn_blocking(read).await.expect("reading does not panic");
-        let stocks = read.unwrap_or_else(|error| {
+        read.unwrap_or_else(|error| {
             tracing::warn!(%error, sequence, "stock of the past could not be read");
             None
-        });
-        stocks?.pop()
+        })
     }
 
     /// Those of some bookings that were there after a batch, as they were then, in no order; `None` if that cannot be told any more, or
@@ -749,6 +749,9 @@ impl Drop for Running {
         self.finish();
     }
 }
+
+/// Who reads a journal for the stock of the past: a few at a time, or callers could keep every thread that reads busy.
+static PAST_READERS: Semaphore = Semaphore::const_new(2);
 
 /// The shard of a route.
 pub(crate) fn shard_of(route: u64, shards: usize) -> usize {

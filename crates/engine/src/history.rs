@@ -43,6 +43,20 @@ pub(crate) fn stocks(
     })
 }
 
+/// The stock right after a batch; `None` if that cannot be told, as above, or its snapshot is too long.
+pub(crate) fn stock(
+    store: &dyn Store,
+    number: InventoryNumber,
+    sequence: u64,
+) -> Result<Option<Arc<StockView>>, LoadError> {
+    catching_panics(number, || {
+        let bytes_max = PAST_BOOKINGS_BYTES_MAX as u64;
+        let Some(mut past) = Past::load(store, number, sequence, bytes_max)? else { return Ok(None) };
+        let is_reached = past.replay(store, sequence, PAST_BOOKINGS_BYTES_MAX, |_, _, _| {})?;
+        Ok(StockView::new(&past.inventory).filter(|_| is_reached).map(Arc::new))
+    })
+}
+
 /// Those of some bookings that were there after a batch, as they were then; `None` if that cannot be told, as above.
 pub(crate) fn bookings(
     store: &dyn Store,

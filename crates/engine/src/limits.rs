@@ -108,5 +108,9 @@ pub const SCRUB_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Default pause of the scrubber between two passes.
 pub const SCRUB_EVERY: Duration = Duration::from_secs(3_600);
 
-/// Bookings that are entered into an index of seats or tickets under one lock: what is published meanwhile waits for a fraction of a millisecond.
-pub const UNIT_HOLDERS_ENTERED_AT_ONCE: usize = 4_096;
+/// Units whose bookings are entered into an index of seats or tickets under one lock: what is published meanwhile waits for a fraction of a
+/// millisecond. One booking more, at most.
+pub const UNITS_INDEXED_AT_ONCE: u32 = 512;
+
+/// Attempts that one search of the embedded store looks at.
+pub const ATTEMPTS_LOOKED_AT_MAX: usize = 50_000;

@@ -20,9 +20,7 @@ use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 
 use crate::ids::InventoryNumber;
-use crate::limits::{
-    LOOK_AHEAD_COMMANDS, RECENT_BATCHES_MAX, RECENT_CHANGES_MAX, UNIT_HOLDERS_ENTERED_AT_ONCE,
-};
+use crate::limits::{LOOK_AHEAD_COMMANDS, RECENT_BATCHES_MAX, RECENT_CHANGES_MAX, UNITS_INDEXED_AT_ONCE};
 use crate::moved::{Followers, Move, Moved};
 use crate::unit_holders::{HolderIndex, UnitHolders};
 use crate::view::StockView;
@@ -198,11 +196,13 @@ impl State {
     fn index_units(&mut self) {
         let holders = self.unit_holders.get_or_insert_with(|| UnitHolders::new(&self.stock.kind));
         let bookings = &self.bookings.bookings;
-        let end = bookings.len().min(holders.entered + UNIT_HOLDERS_ENTERED_AT_ONCE);
-        for place in holders.entered..end {
-            holders.enter(u32::try_from(place).expect("bookings are bounded"), &bookings[place]);
+        let mut units = 0;
+        while holders.entered < bookings.len() && units < UNITS_INDEXED_AT_ONCE {
+            let booking = &bookings[holders.entered];
+            holders.enter(u32::try_from(holders.entered).expect("bookings are bounded"), booking);
+            holders.entered += 1;
+            units += booking.units.quantity();
         }
-        holders.entered = end;
     }
 
     fn advance(&mut self, stock: Arc<StockView>, bookings: &[Arc<Booking>]) {

@@ -33,7 +33,7 @@ const BOOKINGS_AT_ONCE: usize = 256;
 
 /// What is not as it should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum InconsistencyKind {
     /// A record of the journal, or the head, is not what was written.
     Journal,
     /// The snapshot is not the state that the journal leads to.
@@ -46,18 +46,24 @@ pub enum Kind {
     Recount,
 }
 
-impl Kind {
+impl InconsistencyKind {
     /// Every one.
-    pub const ALL: [Kind; 5] = [Kind::Journal, Kind::Snapshot, Kind::Stock, Kind::Bookings, Kind::Recount];
+    pub const ALL: [InconsistencyKind; 5] = [
+        InconsistencyKind::Journal,
+        InconsistencyKind::Snapshot,
+        InconsistencyKind::Stock,
+        InconsistencyKind::Bookings,
+        InconsistencyKind::Recount,
+    ];
 
     /// As the metric has it.
     pub fn word(self) -> &'static str {
         match self {
-            Kind::Journal => "journal",
-            Kind::Snapshot => "snapshot",
-            Kind::Stock => "stock",
-            Kind::Bookings => "bookings",
-            Kind::Recount => "recount",
+            InconsistencyKind::Journal => "journal",
+            InconsistencyKind::Snapshot => "snapshot",
+            InconsistencyKind::Stock => "stock",
+            InconsistencyKind::Bookings => "bookings",
+            InconsistencyKind::Recount => "recount",
         }
     }
 }
@@ -65,31 +71,33 @@ impl Kind {
 /// The first difference in an inventory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Inconsistency {
-    pub(crate) kind: Kind,
+    pub(crate) kind: InconsistencyKind,
     pub(crate) difference: String,
 }
 
 /// Why an inventory is not found sound.
-enum Trouble {
+enum ScrubError {
     Inconsistent(Inconsistency),
     /// The store is away: all come again in the next pass.
     Unavailable(StoreError),
 }
 
-impl From<LoadError> for Trouble {
-    fn from(error: LoadError) -> Trouble {
+impl From<LoadError> for ScrubError {
+    fn from(error: LoadError) -> ScrubError {
         match error {
             LoadError::Store(error @ (StoreError::Unavailable(_) | StoreError::Failed(_))) => {
-                Trouble::Unavailable(error)
+                ScrubError::Unavailable(error)
             }
-            error @ LoadError::Snapshot { .. } => inconsistent(Kind::Snapshot, error.to_string()),
-            error => inconsistent(Kind::Journal, error.to_string()),
+            error @ LoadError::Snapshot { .. } => {
+                inconsistent(InconsistencyKind::Snapshot, error.to_string())
+            }
+            error => inconsistent(InconsistencyKind::Journal, error.to_string()),
         }
     }
 }
 
-fn inconsistent(kind: Kind, difference: impl Into<String>) -> Trouble {
-    Trouble::Inconsistent(Inconsistency { kind, difference: difference.into() })
+fn inconsistent(kind: InconsistencyKind, difference: impl Into<String>) -> ScrubError {
+    ScrubError::Inconsistent(Inconsistency { kind, difference: difference.into() })
 }
 
 /// Makes the scrubber rest.
@@ -134,16 +142,16 @@ pub(crate) fn pass(shared: &Shared) -> Vec<(InventoryNumber, Inconsistency)> {
         let mut throttle = Throttle { shared, began: Instant::now() };
         let result =
             catching_panics(entry.number, || Ok(scrub(&*shared.store, &entry, leads, &mut throttle)));
-        match result.map_err(Trouble::from).and_then(|result| result) {
+        match result.map_err(ScrubError::from).and_then(|result| result) {
             Ok(()) => {}
-            Err(Trouble::Inconsistent(inconsistency)) => {
+            Err(ScrubError::Inconsistent(inconsistency)) => {
                 let Inconsistency { kind, difference } = &inconsistency;
                 let kind = kind.word();
                 tracing::error!(inventory = %entry.name, kind, difference, "inconsistency found");
                 measure::inconsistency(kind);
                 found.push((entry.number, inconsistency));
             }
-            Err(Trouble::Unavailable(error)) => {
+            Err(ScrubError::Unavailable(error)) => {
                 tracing::debug!(%error, "the scrubber stops until its next pass");
                 break;
             }
@@ -153,7 +161,12 @@ pub(crate) fn pass(shared: &Shared) -> Vec<(InventoryNumber, Inconsistency)> {
     found
 }
 
-fn scrub(store: &dyn Store, entry: &Entry, leads: bool, throttle: &mut Throttle<'_>) -> Result<(), Trouble> {
+fn scrub(
+    store: &dyn Store,
+    entry: &Entry,
+    leads: bool,
+    throttle: &mut Throttle<'_>,
+) -> Result<(), ScrubError> {
     match entry.published() {
         Some(published) => scrub_view(store, entry.number, &published, throttle),
         None if leads => scrub_store(store, entry.number, throttle),
@@ -167,14 +180,16 @@ fn scrub_view(
     number: InventoryNumber,
     published: &Published,
     throttle: &mut Throttle<'_>,
-) -> Result<(), Trouble> {
+) -> Result<(), ScrubError> {
     let stock = published.stock();
-    let Some((inventory, _)) = replay(store, number, stock.sequence, throttle)? else { return Ok(()) };
+    let Some((inventory, _)) = replay_if_kept(store, number, stock.sequence, throttle)? else {
+        return Ok(());
+    };
     if let Some(difference) = stock_difference(&stock, &inventory) {
-        return Err(inconsistent(Kind::Stock, difference));
+        return Err(inconsistent(InconsistencyKind::Stock, difference));
     }
     throttle.rest_if_due();
-    recount(&inventory).map_err(|difference| inconsistent(Kind::Recount, difference))?;
+    recount(&inventory).map_err(|difference| inconsistent(InconsistencyKind::Recount, difference))?;
     let mut expected = inventory.bookings();
     let mut place = 0;
     loop {
@@ -184,13 +199,16 @@ fn scrub_view(
             return Ok(());
         }
         if let Some(difference) = bookings_difference(&some, &mut expected) {
-            return Err(inconsistent(Kind::Bookings, difference));
+            return Err(inconsistent(InconsistencyKind::Bookings, difference));
         }
         place += some.len();
         if place == total {
             let missing = expected.next();
             return missing.map_or(Ok(()), |booking| {
-                Err(inconsistent(Kind::Bookings, format!("booking {:?} is not shown", booking.id)))
+                Err(inconsistent(
+                    InconsistencyKind::Bookings,
+                    format!("booking {:?} is not shown", booking.id),
+                ))
             });
         }
     }
@@ -223,17 +241,34 @@ fn scrub_store(
     store: &dyn Store,
     number: InventoryNumber,
     throttle: &mut Throttle<'_>,
-) -> Result<(), Trouble> {
+) -> Result<(), ScrubError> {
     let heads = store.heads_of(&[number]).map_err(LoadError::from)?;
     let Some(head) = heads.first() else {
-        return Err(inconsistent(Kind::Journal, "the store does not have it"));
+        return Err(inconsistent(InconsistencyKind::Journal, "the store does not have it"));
     };
-    let Some((inventory, chain)) = replay(store, number, head.sequence, throttle)? else { return Ok(()) };
+    let Some((inventory, chain)) = replay_if_kept(store, number, head.sequence, throttle)? else {
+        return Ok(());
+    };
     if chain.hash != head.hash {
-        return Err(inconsistent(Kind::Journal, "the journal does not end as the head says"));
+        return Err(inconsistent(InconsistencyKind::Journal, "the journal does not end as the head says"));
     }
     throttle.rest_if_due();
-    recount(&inventory).map_err(|difference| inconsistent(Kind::Recount, difference))
+    recount(&inventory).map_err(|difference| inconsistent(InconsistencyKind::Recount, difference))
+}
+
+/// As [`replay`]. If the journal was cut meanwhile, a gap in it is no finding: the inventory is passed over.
+fn replay_if_kept(
+    store: &dyn Store,
+    number: InventoryNumber,
+    last: u64,
+    throttle: &mut Throttle<'_>,
+) -> Result<Option<(Inventory, Chain)>, ScrubError> {
+    let replayed = replay(store, number, last, throttle);
+    let Err(ScrubError::Inconsistent(found)) = replayed else { return replayed };
+    // In a second reading the journal begins where the newest snapshot says.
+    let again = replay(store, number, last, throttle)?;
+    tracing::debug!(difference = found.difference, "the journal was cut while it was compared");
+    Ok(again)
 }
 
 /// An inventory as its journal has it at a sequence; `None` if it is passed over.
@@ -242,7 +277,7 @@ fn replay(
     number: InventoryNumber,
     last: u64,
     throttle: &mut Throttle<'_>,
-) -> Result<Option<(Inventory, Chain)>, Trouble> {
+) -> Result<Option<(Inventory, Chain)>, ScrubError> {
     let (mut inventory, mut chain) = (Inventory::default(), Chain::default());
     let snapshot = store.snapshot(number).map_err(LoadError::from)?;
     let mut bytes_read = 0;
@@ -252,7 +287,10 @@ fn replay(
             return Ok(None);
         }
         if record::hash_of(contents) != manifest.contents {
-            return Err(inconsistent(Kind::Snapshot, "the checksum of the snapshot does not match"));
+            return Err(inconsistent(
+                InconsistencyKind::Snapshot,
+                "the checksum of the snapshot does not match",
+            ));
         }
         if manifest.journal_from > 1 {
             // Of an earlier state the beginning is cut off.
@@ -260,7 +298,8 @@ fn replay(
                 return Ok(None);
             }
             let decoded = codec::decode_inventory(contents);
-            inventory = decoded.map_err(|error| inconsistent(Kind::Snapshot, error.to_string()))?;
+            inventory =
+                decoded.map_err(|error| inconsistent(InconsistencyKind::Snapshot, error.to_string()))?;
             chain = Chain { sequence: manifest.sequence, hash: manifest.hash };
         }
     }
@@ -272,7 +311,7 @@ fn replay(
         }
         if records.is_empty() {
             let difference = format!("the journal ends at {}, and {last} is shown", chain.sequence);
-            return Err(inconsistent(Kind::Journal, difference));
+            return Err(inconsistent(InconsistencyKind::Journal, difference));
         }
         let left = usize::try_from(last - chain.sequence).unwrap_or(usize::MAX);
         for bytes in records.iter().take(left) {
@@ -284,7 +323,7 @@ fn replay(
                 && (manifest.hash != record.hash || *contents != codec::encode_inventory(&inventory))
             {
                 let difference = "the snapshot is not the state that the journal leads to";
-                return Err(inconsistent(Kind::Snapshot, difference));
+                return Err(inconsistent(InconsistencyKind::Snapshot, difference));
             }
         }
     }

@@ -1,9 +1,9 @@
 //! Booking attempts: who tried to book what, and what became of it.
 //!
 //! A granted attempt is counted and is in the journal. One that is refused or fails travels inside its [`Problem`] to the
-//! place that knows the request's id. It is counted there and queued; one low-priority task logs what is queued and writes
-//! it to the store in batches, once a second at most. The queue is bounded: attempts beyond it are counted as dropped,
-//! and a flood of refusals slows no booking.
+//! place that knows the request's id. It is counted there and queued; one task logs what is queued and writes it to the store in
+//! batches, every second and before attempts are listed. The queue is bounded: attempts beyond it are counted as dropped, and
+//! a flood of refusals slows no booking.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,7 +26,7 @@ use crate::routes::bookings::new_booking::NewBooking;
 const QUEUED_MAX: usize = 10_000;
 /// Attempts in one transaction of the store: commits wait for it.
 const WRITTEN_AT_ONCE: usize = 1_000;
-/// How often the queue is written: one sync of the disk each time, however many were refused.
+/// How often the queue is written.
 const WRITTEN_EVERY: Duration = Duration::from_secs(1);
 /// How often attempts that are too old or too many are removed, in writes of the queue.
 const PRUNED_EVERY_WRITES: u64 = 30;
@@ -44,8 +44,8 @@ pub(crate) struct BookingAttempt {
     pub(crate) customer: String,
 }
 
-/// The attempt of a request. One that names no single inventory is none: it has no kind to be counted under.
-pub(crate) fn of(caller: &Caller, request: &NewBooking) -> Option<Box<BookingAttempt>> {
+/// The attempt of a request; `None` if it does not name exactly one event, schedule or shop, by which it would be counted.
+pub(crate) fn attempt_of(caller: &Caller, request: &NewBooking) -> Option<Box<BookingAttempt>> {
     let (kind, inventory) = request.inventory_id().ok()?;
     Some(Box::new(BookingAttempt {
         tenant: Arc::clone(&caller.tenant),
@@ -56,8 +56,8 @@ pub(crate) fn of(caller: &Caller, request: &NewBooking) -> Option<Box<BookingAtt
 }
 
 /// A problem that says which booking attempt it answers.
-pub(crate) fn marked(problem: Problem, caller: &Caller, request: &NewBooking) -> Problem {
-    Problem { attempt: of(caller, request), ..problem }
+pub(crate) fn with_attempt(problem: Problem, caller: &Caller, request: &NewBooking) -> Problem {
+    Problem { attempt: attempt_of(caller, request), ..problem }
 }
 
 /// Counts and queues the attempt that a problem answers, if it answers one for the first time.
@@ -69,23 +69,24 @@ pub(crate) fn note(app: &App, request_id: &str, problem: &Problem) {
         tenant: attempt.tenant.as_ref().into(),
         request_id: request_id.into(),
         answer_id: problem.answer_id.as_deref().map(str::to_owned),
-        inventory: format!("{}:{}", attempt.kind.word(), cut(&attempt.inventory)),
-        customer: cut(&attempt.customer).into(),
+        inventory: format!("{}:{}", attempt.kind.word(), printable(&attempt.inventory)),
+        customer: printable(&attempt.customer),
         code: problem.code.into(),
         failed: problem.status.is_server_error(),
     });
 }
 
-/// What no inventory or customer can be called is not kept in full.
-fn cut(text: &str) -> &str {
+/// A name that was sent and may be none: cut, and without control characters, which PostgreSQL does not take.
+fn printable(text: &str) -> String {
     const CHARACTERS_MAX: usize = 200;
-    text.char_indices().nth(CHARACTERS_MAX).map_or(text, |(end, _)| &text[..end])
+    let replaced = |letter: char| if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter };
+    text.chars().take(CHARACTERS_MAX).map(replaced).collect()
 }
 
 /// The attempts of this server on their way to the store.
 pub(crate) struct Attempts {
     queued: Mutex<VecDeque<Attempt>>,
-    /// Tells attempts of one millisecond apart; begins anywhere, so that two nodes rarely use the same.
+    /// Tells attempts of one millisecond apart. Starts at random, so that two nodes rarely use the same number.
     numbers: AtomicU64,
     /// Held by the one who writes, and by a reader who wants to see what is queued.
     writing: tokio::sync::Mutex<u64>,
@@ -174,7 +175,12 @@ fn log_and_keep(
             tracing::info!(request_id, inventory, code, customer, "{event}");
         }
     }
-    let written = written.and_then(|()| if prune { engine.prune_attempts() } else { Ok(()) });
+    if written.is_ok()
+        && prune
+        && let Err(error) = engine.prune_attempts()
+    {
+        tracing::warn!(%error, "old booking attempts could not be removed");
+    }
     (attempts, written)
 }
 
@@ -215,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_attempts_is_bounded_in_memory_and_what_is_dropped_is_not_made() {
+    fn queue_of_attempts_is_bounded_and_dropped_ones_are_not_built() {
         let attempts = Attempts::new();
         let mut made = 0;
         for _ in 0..100_000 {
@@ -233,7 +239,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_that_is_queued_is_written_and_found_by_what_is_known_of_it() {
+    async fn queued_attempts_are_written_and_found_by_customer_and_inventory() {
         let directory = tempfile::tempdir().unwrap();
         let engine = Engine::open(directory.path(), &Settings::default()).unwrap();
         let app = App::new(engine, AppSettings::default()).unwrap();
@@ -251,11 +257,11 @@ mod tests {
             inventory: Some("event:3".into()),
             code: None,
         };
-        let found = app.engine.attempts(&filter, AttemptId::END, 10_000).unwrap();
+        let found = app.engine.attempts(&filter, AttemptId::END, 10_000).unwrap().found;
         assert_eq!(found.len(), 500);
         assert!(found.is_sorted_by(|newer, older| newer.id > older.id));
         assert_eq!(found[0].request_id, "2498");
-        let next = app.engine.attempts(&filter, found[0].id, 1).unwrap();
+        let next = app.engine.attempts(&filter, found[0].id, 1).unwrap().found;
         assert_eq!(next[0].request_id, "2493");
     }
 }

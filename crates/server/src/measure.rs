@@ -157,7 +157,7 @@ fn begin_at_zero() {
     ] {
         counter!(name).increment(0);
     }
-    for kind in scrub::Kind::ALL {
+    for kind in scrub::InconsistencyKind::ALL {
         counter!(INCONSISTENCIES, "kind" => kind.word()).increment(0);
     }
     BookingCounters::get();

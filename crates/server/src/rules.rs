@@ -159,10 +159,13 @@ pub(crate) enum StatusPatch {
 }
 
 impl RulesInput {
-    /// The rules of a new inventory. Its holds last as long as the server says if it does not, within its own cap.
+    /// The rules of a new inventory. Its holds last as long as the server says if it does not, within its own bounds.
     pub(crate) fn patch_of_new(rules: Option<&RulesInput>, hold_ttl_seconds: Option<u32>) -> RulesPatch {
         let mut patch = rules.map(RulesInput::patch).unwrap_or_default();
-        let capped = |seconds: u32| seconds.min(patch.max_hold_seconds.unwrap_or(u32::MAX).max(1));
+        let capped = |seconds: u32| {
+            let at_least = patch.min_hold_seconds.unwrap_or(1);
+            seconds.max(at_least).min(patch.max_hold_seconds.unwrap_or(u32::MAX).max(1))
+        };
         patch.hold_ttl_seconds = patch.hold_ttl_seconds.or(hold_ttl_seconds.map(capped));
         patch
     }

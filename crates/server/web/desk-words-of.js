@@ -40,6 +40,6 @@ export function deedWords(type, data) {
   if (type === "redeemed" && data.forced) return t("deed.redeemed.forced");
   if (type === "redeemed_in_part") return `${t("deed.redeemed_in_part")}: ${unitWords(data.units)}`;
   if (type === "unredeemed") return `${t("deed.unredeemed")} (${data.reason})`;
-  if (type === "contact_shared") return t("deed.contact_shared", { url: data.url });
+  if (type === "contact_shared") return t("deed.contact_shared", { webhook: data.webhook });
   return PLAIN.includes(type) ? t(`deed.${type}`) : type;
 }

@@ -29,6 +29,8 @@ pub(crate) struct Ledger {
     /// Holds that ran out.
     pub(crate) expired: u32,
     pub(crate) created: bool,
+    /// Whether the event was cancelled or deleted: nothing is booked in it again.
+    over: bool,
 }
 
 /// A booking as of a batch.
@@ -147,6 +149,9 @@ impl Ledger {
             }
             Change::BoxPatched(properties) => {
                 self.set_capacity(Counted::Box(properties.number), properties.quantity)?;
+            }
+            Change::Booked(_) | Change::Revived { .. } if self.over => {
+                return Err("a booking in an event that is over".to_owned());
             }
             Change::Booked(booking) => self.book(booking)?,
             Change::Confirmed { booking, payment_reference } => {
@@ -293,9 +298,9 @@ impl Ledger {
             | Change::RolledThrough(_)
             | Change::TicketsImported(_)
             | Change::ContactForgotten { .. }
-            | Change::EventInfoPatched(_)
-            | Change::EventCancelled { .. } => {}
-            Change::EventDeleted if self.bookings.is_empty() => {}
+            | Change::EventInfoPatched(_) => {}
+            Change::EventCancelled { .. } => self.over = true,
+            Change::EventDeleted if self.bookings.is_empty() => self.over = true,
             Change::EventDeleted => return Err("an event with bookings is deleted".to_owned()),
         }
         self.now().map(drop)

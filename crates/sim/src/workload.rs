@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use boxoffice_core::command::{Action, Command, Idempotency};
 use boxoffice_core::commands::{
-    AddBox, AddSlot, AreaWish, BestAvailable, BlockSeats, Book, Cancel, Confirm, CreateEvent, CreateSchedule,
-    CreateShop, Destination, Extend, ForgetContact, Move, PatchBox, PatchSlot, Places, Redeem, SeatWish,
-    SectionSeats, UnblockSeats, UnitChoice, Unredeem, Want,
+    AddBox, AddSlot, AreaWish, BestAvailable, BlockSeats, Book, Cancel, CancelEvent, Confirm, CreateEvent,
+    CreateSchedule, CreateShop, Destination, Extend, ForgetContact, Move, PatchBox, PatchSlot, Places,
+    Redeem, SeatWish, SectionSeats, UnblockSeats, UnitChoice, Unredeem, Want,
 };
 use boxoffice_core::event::{AreaPlan, SeatName, SectionPlan, SubsectionPlan};
 use boxoffice_core::ids::{Actor, BookingId, InventoryKind, RedeemCode};
@@ -287,6 +287,11 @@ impl Stage {
         }
         let small = u32::try_from(random.between(1, 6)).expect("small");
         match self.kind {
+            InventoryKind::Event if random.percent(2) => {
+                let dry_run = random.percent(70);
+                Action::CancelEvent(CancelEvent { reason: "storm".into(), dry_run })
+            }
+            InventoryKind::Event if random.percent(2) => Action::DeleteEvent,
             InventoryKind::Event => {
                 let seats = some_seats(random, 1);
                 if random.percent(50) {

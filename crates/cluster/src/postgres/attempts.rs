@@ -1,6 +1,6 @@
 //! Refused and failed booking attempts: a table beside the journal, bounded in age and number.
 
-use boxoffice_engine::attempt::{Attempt, AttemptFilter, AttemptId};
+use boxoffice_engine::attempt::{Attempt, AttemptFilter, AttemptId, AttemptPage};
 use boxoffice_engine::limits::ATTEMPTS_MAX;
 use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{Row, query};
@@ -38,13 +38,12 @@ pub(super) async fn prune(connection: &mut PgConnection, oldest: AttemptId) -> R
     Ok(())
 }
 
-/// The newest first.
 pub(super) async fn find(
     connection: &mut PgConnection,
     filter: &AttemptFilter,
     before: AttemptId,
     limit: usize,
-) -> Result<Vec<Attempt>, sqlx::Error> {
+) -> Result<AttemptPage, sqlx::Error> {
     let rows = query(
         "SELECT id, tenant, request_id, answer_id, inventory, customer, code, failed FROM attempt
          WHERE id < $1 AND tenant = $2 AND ($3::text IS NULL OR request_id = $3 OR answer_id = $3)
@@ -61,7 +60,8 @@ pub(super) async fn find(
     .bind(i64::try_from(limit).unwrap_or(i64::MAX))
     .fetch_all(connection)
     .await?;
-    rows.iter().map(attempt_of).collect()
+    let found = rows.iter().map(attempt_of).collect::<Result<_, _>>()?;
+    Ok(AttemptPage { found, searched_to: None })
 }
 
 fn attempt_of(row: &PgRow) -> Result<Attempt, sqlx::Error> {

@@ -28,7 +28,7 @@ use boxoffice_core::ids::BookingId;
 use boxoffice_core::inventory::Inventory;
 use boxoffice_core::time::Timestamp;
 use boxoffice_engine::InventoryNumber;
-use boxoffice_engine::attempt::{Attempt, AttemptFilter, AttemptId};
+use boxoffice_engine::attempt::{Attempt, AttemptFilter, AttemptId, AttemptPage};
 use boxoffice_engine::record::{self, Hash, Head, Manifest};
 use boxoffice_engine::routing::Position;
 use boxoffice_engine::store::{BatchWrite, CommitError, Document, Store, StoreError, Stored, ToldOfTurn};
@@ -378,7 +378,7 @@ impl Store for PostgresStore {
         filter: &AttemptFilter,
         before: AttemptId,
         limit: usize,
-    ) -> Result<Vec<Attempt>, StoreError> {
+    ) -> Result<AttemptPage, StoreError> {
         self.wait(
             self.inner.read_much(async |connection| attempts::find(connection, filter, before, limit).await),
         )

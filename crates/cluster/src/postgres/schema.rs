@@ -11,6 +11,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0002_contention.sql"),
     include_str!("../../migrations/0003_positions.sql"),
     include_str!("../../migrations/0004_people_ask.sql"),
+    include_str!("../../migrations/0005_attempts.sql"),
 ];
 
 /// Why the tables cannot be used.

@@ -106,7 +106,7 @@ impl Instance {
         };
         let answered = timeout(patience, run).await.unwrap_or_else(|_| Err(silent()));
         let available = if answered.is_ok() { 1.0 } else { 0.0 };
-        metrics::gauge!(AVAILABLE, "instance" => self.place()).set(available);
+        metrics::gauge!(AVAILABLE, "redis" => self.place()).set(available);
         if answered.is_err() {
             // It may be in the middle of anything.
             *self.line.lock().await = None;

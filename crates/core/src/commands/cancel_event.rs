@@ -9,13 +9,13 @@ use crate::booking::Status;
 use crate::change::Change;
 use crate::ids::check_text;
 use crate::inventory::Inventory;
-use crate::limits::REFERENCE_CHARACTERS_MAX;
+use crate::limits::{EVENT_CANCELLATIONS_MAX, REFERENCE_CHARACTERS_MAX};
 use crate::outcome::Reply;
 use crate::refusal::Refusal;
 use crate::rules::InventoryStatus;
 
-/// Cancels an event for good, its holds and its confirmed bookings with it, all in one batch. A booking of which a unit was redeemed
-/// stays: its guests were inside.
+/// Cancels an event for good, its holds and its confirmed bookings with it: the first [`EVENT_CANCELLATIONS_MAX`] of them, and the answer
+/// counts all. Where there are more, the command is sent again. A booking of which a unit was redeemed stays: its guests were inside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CancelEvent {
     /// Why, in the caller's words.
@@ -30,10 +30,10 @@ impl CancelEvent {
         let event = inventory.event()?;
 
         let mut changes = Vec::new();
-        if event.terms.status != InventoryStatus::Cancelled {
+        if event.terms.status != InventoryStatus::Cancelled && !self.dry_run {
             changes.push(Change::EventCancelled { reason: Arc::clone(&self.reason) });
         }
-        let (mut holds_ended, mut bookings_cancelled) = (0, 0);
+        let (mut holds_ended, mut bookings_cancelled, mut cancelled) = (0, 0, 0);
         for booking in inventory.bookings() {
             match booking.status {
                 Status::OnHold { .. } => holds_ended += 1,
@@ -43,10 +43,11 @@ impl CancelEvent {
                 | Status::Cancelled { .. }
                 | Status::Expired { .. } => continue,
             }
-            changes.push(Change::Cancelled { booking: booking.id, reason: Some(Arc::clone(&self.reason)) });
-        }
-        if self.dry_run {
-            changes = Vec::new();
+            cancelled += 1;
+            if cancelled <= EVENT_CANCELLATIONS_MAX && !self.dry_run {
+                let reason = Some(Arc::clone(&self.reason));
+                changes.push(Change::Cancelled { booking: booking.id, reason });
+            }
         }
         Ok(Decision { changes, reply: Reply::EventCancelled { holds_ended, bookings_cancelled } })
     }
@@ -70,6 +71,21 @@ pub(crate) mod tests {
     #[test]
     fn event_is_cancelled_with_its_bookings() {
         table();
+    }
+
+    #[test]
+    fn event_with_many_bookings_is_cancelled_in_steps() {
+        let many = u32::try_from(EVENT_CANCELLATIONS_MAX).unwrap() + 2;
+        let mut scene = Scene::of(one_section(1, 1).with_area("standing", many));
+        for number in 0..many {
+            let label = format!("b{number}");
+            scene.load(book(&label, &label).standing("standing", 1).paid());
+        }
+        scene.row(cancel_event(false), "0 holds ended, 20002 bookings cancelled");
+        scene.shows("A-1 .\nstanding 0h 2s");
+        scene.row(book("late", "fay").best(1), "INVENTORY_CLOSED");
+        scene.row(cancel_event(false), "0 holds ended, 2 bookings cancelled");
+        scene.shows("A-1 .\nstanding 0h 0s");
     }
 
     pub(crate) fn table() -> Reached {

@@ -10,7 +10,7 @@ use boxoffice_core::outcome::Outcome;
 use super::*;
 use crate::published::BookingsView;
 use crate::record::{self, Head, Manifest};
-use crate::scrub::{self, Kind};
+use crate::scrub::{self, InconsistencyKind};
 use crate::store::{BatchWrite, MemoryStore};
 use crate::view::KindView;
 
@@ -64,12 +64,12 @@ impl Hall {
     }
 
     /// What a pass finds in the hall.
-    fn found(&self) -> Vec<(Kind, String)> {
+    fn found(&self) -> Vec<(InconsistencyKind, String)> {
         found(&self.engine)
     }
 }
 
-fn found(engine: &Engine) -> Vec<(Kind, String)> {
+fn found(engine: &Engine) -> Vec<(InconsistencyKind, String)> {
     let found = scrub::pass(&engine.running.shared);
     found.into_iter().map(|(_, inconsistency)| (inconsistency.kind, inconsistency.difference)).collect()
 }
@@ -95,7 +95,7 @@ async fn a_view_with_wrong_counters_is_found() {
     });
     let found = hall.found();
     assert!(
-        matches!(&*found, [(Kind::Stock, difference)] if difference.starts_with("the totals: ")),
+        matches!(&*found, [(InconsistencyKind::Stock, difference)] if difference.starts_with("the totals: ")),
         "{found:?}"
     );
 }
@@ -118,7 +118,7 @@ async fn a_view_with_a_wrong_seat_is_found() {
     });
     let found = hall.found();
     let expected = "section A-1: the seats of row 1 are not what they are";
-    assert_eq!(found, [(Kind::Stock, expected.to_owned())]);
+    assert_eq!(found, [(InconsistencyKind::Stock, expected.to_owned())]);
 }
 
 #[tokio::test]
@@ -133,7 +133,7 @@ async fn a_view_with_a_wrong_or_missing_booking_is_found() {
         hall.plant(|state| state.bookings = shown.iter().cloned().collect::<BookingsView>());
         let found = hall.found();
         assert!(
-            matches!(&*found, [(Kind::Bookings, difference)] if difference.contains(expected)),
+            matches!(&*found, [(InconsistencyKind::Bookings, difference)] if difference.contains(expected)),
             "{found:?}"
         );
     }
@@ -147,7 +147,8 @@ async fn a_snapshot_that_the_journal_does_not_lead_to_is_found_while_the_server_
     let mut inventory = inventory_after(&hall, hall.head().sequence - 1);
     inventory.replay(&[Change::KeysForgotten { through: Timestamp(0) }]);
     write_snapshot(&hall, &boxoffice_core::codec::encode_inventory(&inventory), hall.head().sequence);
-    let expected = [(Kind::Snapshot, "the snapshot is not the state that the journal leads to".to_owned())];
+    let expected =
+        [(InconsistencyKind::Snapshot, "the snapshot is not the state that the journal leads to".to_owned())];
     assert_eq!(hall.found(), expected);
     assert_eq!(found(&start(&hall.store)), expected);
 }
@@ -167,7 +168,7 @@ async fn a_record_that_is_not_what_was_written_is_found() {
     };
     hall.store.commit(&[&write]).unwrap();
     let found = hall.found();
-    assert!(matches!(&*found, [(Kind::Journal, _)]), "{found:?}");
+    assert!(matches!(&*found, [(InconsistencyKind::Journal, _)]), "{found:?}");
 }
 
 /// The hall as its journal has it after a record.

@@ -6,7 +6,8 @@ use redb::{
 };
 
 use super::tables::ReadError;
-use crate::attempt::{Attempt, AttemptFilter, AttemptId, surplus};
+use crate::attempt::{Attempt, AttemptFilter, AttemptId, AttemptPage, surplus};
+use crate::limits::ATTEMPTS_LOOKED_AT_MAX;
 use crate::record;
 
 const ATTEMPTS: TableDefinition<u64, &[u8]> = TableDefinition::new("attempts");
@@ -36,25 +37,29 @@ pub(super) fn prune(
     Ok(true)
 }
 
-/// The newest first.
 pub(super) fn find(
     transaction: &ReadTransaction,
     filter: &AttemptFilter,
     before: AttemptId,
     limit: usize,
-) -> Result<Vec<Attempt>, ReadError> {
+) -> Result<AttemptPage, ReadError> {
     let table = match transaction.open_table(ATTEMPTS) {
         Ok(table) => table,
-        Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
+        Err(TableError::TableDoesNotExist(_)) => return Ok(AttemptPage::default()),
         Err(error) => return Err(error.into()),
     };
-    let mut found = Vec::new();
-    for row in table.range(..before.0)?.rev() {
-        if found.len() == limit {
+    let mut page = AttemptPage::default();
+    for (row, looked_at) in table.range(..before.0)?.rev().zip(1..) {
+        if page.found.len() == limit {
             break;
         }
-        let (_, bytes) = row?;
-        found.extend(record::unseal::<Attempt>(bytes.value()).ok().filter(|attempt| filter.matches(attempt)));
+        let (id, bytes) = row?;
+        let attempt = record::unseal::<Attempt>(bytes.value()).ok();
+        page.found.extend(attempt.filter(|attempt| filter.matches(attempt)));
+        if looked_at == ATTEMPTS_LOOKED_AT_MAX {
+            page.searched_to = Some(AttemptId(id.value()));
+            break;
+        }
     }
-    Ok(found)
+    Ok(page)
 }

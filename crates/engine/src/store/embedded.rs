@@ -45,7 +45,7 @@ use super::tables::{
 };
 use super::waiting::{Gathered, Waiting};
 use super::{BatchWrite, CommitError, Document, Store, StoreError, Stored};
-use crate::attempt::{Attempt, AttemptFilter, AttemptId};
+use crate::attempt::{Attempt, AttemptFilter, AttemptId, AttemptPage};
 use crate::ids::InventoryNumber;
 use crate::limits::{ATTEMPTS_PRUNED_AT_ONCE, LOG_FILE_BYTES_MAX, SNAPSHOT_CHUNK_BYTES};
 use crate::record::{self, Hash, Head, Manifest, RecordError};
@@ -591,7 +591,7 @@ impl Store for EmbeddedStore {
         filter: &AttemptFilter,
         before: AttemptId,
         limit: usize,
-    ) -> Result<Vec<Attempt>, StoreError> {
+    ) -> Result<AttemptPage, StoreError> {
         self.read(|_| (), |transaction, ()| attempts::find(transaction, filter, before, limit))
     }
 

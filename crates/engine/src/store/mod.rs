@@ -17,7 +17,7 @@ use boxoffice_core::change::Change;
 use boxoffice_core::ids::BookingId;
 use boxoffice_core::time::Timestamp;
 
-use crate::attempt::{Attempt, AttemptFilter, AttemptId};
+use crate::attempt::{Attempt, AttemptFilter, AttemptId, AttemptPage};
 use crate::ids::InventoryNumber;
 use crate::record::{Hash, Head, Manifest, RecordError};
 use crate::routing::{Position, Span};
@@ -112,14 +112,14 @@ pub trait Store: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Some of the attempts that match and are before this one, the newest first.
+    /// Some of the attempts that match and are before this one.
     fn attempts(
         &self,
         _filter: &AttemptFilter,
         _before: AttemptId,
         _limit: usize,
-    ) -> Result<Vec<Attempt>, StoreError> {
-        Ok(Vec::new())
+    ) -> Result<AttemptPage, StoreError> {
+        Ok(AttemptPage::default())
     }
 
     /// Whether other processes may write to it as well. If so, the engine follows what they do.

@@ -8,10 +8,10 @@ use clap::{ArgMatches, Command, Error};
 
 /// What every name of ours begins with.
 const PREFIX: &str = "BOXOFFICE_";
-/// Ours, and no option.
+/// The log filter, which is read before any option.
 const LOG: &str = "BOXOFFICE_LOG";
 /// For the tests and tools of the repository. A server that they start inherits them, and does not read them.
-const OF_TESTS: [&str; 15] = [
+const OF_TESTS: [&str; 14] = [
     "BOXOFFICE_BENCH_ECHO",
     "BOXOFFICE_BINARY",
     "BOXOFFICE_CLUSTER_BOOKINGS",
@@ -21,7 +21,6 @@ const OF_TESTS: [&str; 15] = [
     "BOXOFFICE_KVROCKS_URL",
     "BOXOFFICE_MODEL_COMMANDS",
     "BOXOFFICE_SEED",
-    "BOXOFFICE_SERVER",
     "BOXOFFICE_STADIUM_SEATS",
     "BOXOFFICE_TEST_KAFKA",
     "BOXOFFICE_TEST_POSTGRES",

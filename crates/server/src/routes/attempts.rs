@@ -7,7 +7,8 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use boxoffice_core::booking::Booking;
 use boxoffice_core::ids::parts_of_name;
-use boxoffice_engine::attempt::{Attempt, AttemptFilter, AttemptId};
+use boxoffice_engine::InventoryNumber;
+use boxoffice_engine::attempt::{Attempt, AttemptFilter, AttemptId, AttemptPage};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -21,6 +22,9 @@ use crate::page::{self, Page};
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::time::Moment;
+
+/// Bookings that are read at one time.
+const READ_AT_ONCE: usize = 500;
 
 /// Which attempts are wanted.
 #[derive(Debug, Clone, Deserialize, utoipa::IntoParams)]
@@ -75,8 +79,8 @@ pub(crate) enum AttemptResult {
 
 /// Lists booking attempts, the newest first.
 ///
-/// Refused and failed attempts are kept for seven days, and at most 1,000,000 of them. Granted ones are listed where `customer` is
-/// given and neither `request_id` nor `code` is: each is a booking. For `admin` and `operator`.
+/// Refused and failed attempts are kept for seven days, and at most 1,000,000 of them. Granted ones are the bookings; they are listed
+/// unless `request_id` or `code` is given. Bookings refused after `Prefer: respond-async` are not listed. For `admin` and `operator`.
 #[utoipa::path(
     get,
     path = "/v1/attempts",
@@ -102,7 +106,7 @@ pub(crate) async fn attempts(
     if before > AttemptId::END {
         return Err(Problem::invalid("/cursor", "is not a cursor of this list"));
     }
-    let granted = granted(&app, &caller, &wanted, before).await?;
+    let mut granted = granted(&app, &caller, &wanted, before, limit).await?;
     let filter = AttemptFilter {
         tenant: caller.tenant.as_ref().into(),
         request_id: wanted.request_id,
@@ -116,15 +120,16 @@ pub(crate) async fn attempts(
     let not_granted = tokio::task::spawn_blocking(move || engine.attempts(&filter, before, limit + 1))
         .await
         .map_err(|_| crate::outer::broken())??;
-    let mut all: Vec<(AttemptId, AttemptBody)> = not_granted
-        .into_iter()
-        .map(|attempt| (attempt.id, not_granted_body(attempt)))
-        .chain(granted)
-        .collect();
+    let AttemptPage { found, searched_to } = not_granted;
+    // What was not searched yet may come before older bookings.
+    granted.retain(|(id, _)| searched_to.is_none_or(|searched_to| *id >= searched_to));
+    let mut all: Vec<(AttemptId, AttemptBody)> =
+        found.into_iter().map(|attempt| (attempt.id, not_granted_body(attempt))).chain(granted).collect();
     all.sort_by_key(|(id, _)| std::cmp::Reverse(*id));
     let more = all.len() > limit;
     all.truncate(limit);
-    let next_cursor = all.last().filter(|_| more).map(|(id, _)| page::cursor(&id.0));
+    let next = if more { all.last().map(|(id, _)| *id) } else { searched_to };
+    let next_cursor = next.map(|id| page::cursor(&id.0));
     let items = all.into_iter().map(|(_, body)| body).collect();
     Ok(json(StatusCode::OK, &Page { items, next_cursor }, false))
 }
@@ -142,15 +147,15 @@ fn not_granted_body(attempt: Attempt) -> AttemptBody {
     }
 }
 
-/// A customer's bookings, each the attempt that made it.
+/// Bookings, each the attempt that made it: a customer's, or the newest. Journals do not say by which request.
 async fn granted(
     app: &App,
     caller: &Caller,
     wanted: &Wanted,
     before: AttemptId,
+    limit: usize,
 ) -> Result<Vec<(AttemptId, AttemptBody)>, Problem> {
     let mut granted = Vec::new();
-    let Some(customer) = wanted.customer.as_deref() else { return Ok(granted) };
     if wanted.request_id.is_some() || wanted.code.is_some() {
         return Ok(granted);
     }
@@ -160,7 +165,10 @@ async fn granted(
         if tenant != &*caller.tenant || wanted.inventory.as_ref().is_some_and(|wanted| *wanted != inventory) {
             continue;
         }
-        let bookings = app.engine.bookings_of(listed.number, customer).await?;
+        let bookings = match &wanted.customer {
+            Some(customer) => app.engine.bookings_of(listed.number, customer).await?,
+            None => newest(app, listed.number, before, limit).await?,
+        };
         let attempts =
             bookings.iter().map(|booking| (id_of(booking), granted_body(booking, inventory.clone())));
         granted.extend(attempts.filter(|(id, _)| *id < before));
@@ -168,11 +176,37 @@ async fn granted(
     Ok(granted)
 }
 
-/// Its place among the attempts: bookings of one millisecond are told apart by the random end of their ids.
+/// More than `limit` of the newest bookings before an attempt, if there are so many, and all others of the same millisecond as the last.
+async fn newest(
+    app: &App,
+    inventory: InventoryNumber,
+    before: AttemptId,
+    limit: usize,
+) -> Result<Vec<Arc<Booking>>, Problem> {
+    let (mut found, mut place): (Vec<Arc<Booking>>, _) = (Vec::new(), usize::MAX);
+    loop {
+        let older = |at: usize, booking: &Booking| at < place && booking.created_at <= before.at();
+        let page = app.engine.bookings_before(inventory, READ_AT_ONCE, older).await?;
+        for (at, booking) in &page {
+            if found.get(limit).is_some_and(|last| booking.created_at < last.created_at) {
+                return Ok(found);
+            }
+            place = *at;
+            if id_of(booking) < before {
+                found.push(Arc::clone(booking));
+            }
+        }
+        if page.len() < READ_AT_ONCE {
+            return Ok(found);
+        }
+    }
+}
+
+/// Its place among the attempts: bookings of one millisecond are told apart by random bytes of their ids.
 fn id_of(booking: &Booking) -> AttemptId {
-    let random = booking.id.to_bytes();
-    let number = u32::from_be_bytes(*random.last_chunk().expect("ids are longer"));
-    AttemptId::new(booking.created_at, u64::from(number) % AFTER_GRANTED)
+    // The first are the time, the last the inventory.
+    let [.., a, b, c, _, _, _, _] = booking.id.to_bytes();
+    AttemptId::new(booking.created_at, u64::from(u32::from_be_bytes([0, a, b, c])) % AFTER_GRANTED)
 }
 
 fn granted_body(booking: &Booking, inventory: String) -> AttemptBody {

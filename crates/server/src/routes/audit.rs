@@ -145,7 +145,8 @@ async fn deeds(
                 |recipient: &&ContactRecipient| topic.is_some_and(|topic| recipient.was_sent(topic, at.0));
             for ContactRecipient { webhook, .. } in recipients.iter().filter(sent) {
                 let by = actor(app, webhook.created_by);
-                let details = json!({ "webhook": webhook.id, "url": webhook.url, "event": topic });
+                // Not the address: it often has a secret in it, and operators may not read webhooks.
+                let details = json!({ "webhook": webhook.id, "event": topic });
                 deeds.push(DeedBody { at, by, action: "contact_shared", sequence, details });
             }
         }

@@ -410,7 +410,7 @@ impl Answered<'_> {
                         granted.contact = request.contact_for(self.caller);
                         granted.count();
                     }
-                    Err(problem) => problem.attempt = attempts::of(self.caller, request),
+                    Err(problem) => problem.attempt = attempts::attempt_of(self.caller, request),
                 }
             } else if let Ok((_, granted)) = &mut result {
                 match &contacts {

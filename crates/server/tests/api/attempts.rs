@@ -13,7 +13,8 @@ fn items(server: &Server, query: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_refused_booking_is_found_by_request_customer_inventory_and_code_and_a_granted_one_by_customer() {
+fn refused_attempt_is_found_by_request_customer_inventory_and_code_and_granted_one_by_customer_and_inventory()
+{
     let hall = Venue::hall(1, 3);
     let inventory = format!("event:{}", hall.id);
     let customer = crate::venue::unique("customer");
@@ -74,7 +75,7 @@ fn a_refused_booking_is_found_by_request_customer_inventory_and_code_and_a_grant
     assert_ne!(in_body, fifth, "the key determines it");
     assert_eq!(items(&hall.server, &format!("?request_id={in_body}")), found[..1]);
     assert_eq!(items(&hall.server, &format!("?customer={customer}&code=SEAT_NOT_FOUND")), found[2..3]);
-    assert_eq!(items(&hall.server, &format!("?inventory={inventory}")), found[..4]);
+    assert_eq!(items(&hall.server, &format!("?inventory={inventory}")), found);
     assert_eq!(items(&hall.server, &format!("?customer={customer}&inventory=event:other")), [] as [Value; 0]);
 
     let mut paged = Vec::new();
@@ -106,4 +107,36 @@ fn refused_attempts_survive_a_kill_and_a_stop() {
     let (_, store) = server.ended();
     let codes: Vec<Value> = items(&store.serve(&[]), "").iter().map(|item| item["code"].clone()).collect();
     assert_eq!(codes, ["EVENT_NOT_FOUND", "NOT_ENOUGH_SEATS"]);
+}
+
+#[test]
+fn granted_attempts_of_one_moment_are_all_on_some_page() {
+    let hall = Venue::hall(1, 40);
+    let mut command = hall.wanted(&best(1));
+    command["op"] = json!("book");
+    let commands = vec![command; 40];
+    hall.server.post("/v1/batch", &json!({ "commands": commands })).expect(200);
+    let (mut seen, mut cursor) = (std::collections::BTreeSet::new(), String::new());
+    loop {
+        let list = format!("/v1/attempts?inventory=event:{}&limit=7{cursor}", hall.id);
+        let page = hall.server.get(&list).expect(200);
+        for item in page["items"].as_array().expect("items") {
+            assert!(seen.insert(item["booking"].as_str().expect("a booking").to_owned()), "{item} twice");
+        }
+        let Some(next) = page["next_cursor"].as_str() else { break };
+        cursor = format!("&cursor={next}");
+    }
+    assert_eq!(seen.len(), 40);
+}
+
+#[test]
+fn refused_name_with_control_characters_is_kept_without_them() {
+    let hall = Venue::hall(1, 1);
+    let mut body = hall.wanted(&best(1));
+    let customer = crate::venue::unique("nul");
+    body["customer"] = json!(format!("{customer}\u{0}"));
+    hall.server.post("/v1/bookings", &body).expect_problem(400, "INVALID_REQUEST");
+    let found = items(&hall.server, &format!("?customer={customer}%EF%BF%BD"));
+    assert_eq!(found.len(), 1, "every store takes it");
+    hall.booked(&best(1));
 }

@@ -169,7 +169,7 @@ pub(super) fn check_info(info: &EventInfo) -> Decided<()> {
     require(ZONES.contains(&info.timezone.as_str()))?;
     if let Some(ends_at) = info.ends_at {
         require(info.starts_at.is_none_or(|starts_at| starts_at < ends_at))?;
-        require(info.doors_open_at.is_none_or(|doors_open_at| doors_open_at <= ends_at))?;
+        require(info.doors_open_at.is_none_or(|doors_open_at| doors_open_at < ends_at))?;
     }
     info.venue.iter().try_for_each(|venue| check_text(venue, 200))?;
     let spaced = |text: &String| text.replace(['\n', '\r', '\t'], " ");

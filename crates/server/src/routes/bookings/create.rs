@@ -229,7 +229,7 @@ pub(crate) async fn prepare(
 ) -> Result<Prepared, Problem> {
     let key = key.or_booking_id(request.id);
     let prepared = prepare_command(app, &caller, &key, &request).await;
-    let (inventory, book) = prepared.map_err(|problem| attempts::marked(problem, &caller, &request))?;
+    let (inventory, book) = prepared.map_err(|problem| attempts::with_attempt(problem, &caller, &request))?;
     let sent = Sent { inventory, caller, key, request, admitted: book.id };
     let command = sent.asked(app).command(Action::Book(Box::new(book)));
     Ok(Prepared { command, sent })
@@ -284,7 +284,8 @@ impl Prepared {
     async fn hand_over(self, app: &App) -> Result<Response, Problem> {
         let id = self.sent.admitted;
         let handed_over = app.engine.hand_over(self.sent.inventory, self.command).await;
-        handed_over.map_err(|error| attempts::marked(error.into(), &self.sent.caller, &self.sent.request))?;
+        handed_over
+            .map_err(|error| attempts::with_attempt(error.into(), &self.sent.caller, &self.sent.request))?;
         // Nobody will be told what became of it: until it can be looked up it counts.
         let decided_by = app.engine.now().plus_seconds(DECIDED_WITHIN_SECONDS);
         app.rates.settle_hold(&self.sent.caller, id, Some((id, decided_by)));
@@ -346,7 +347,7 @@ impl Sent {
         }
         granted
             .inspect(Granted::count)
-            .map_err(|problem| attempts::marked(problem, &self.caller, &self.request))
+            .map_err(|problem| attempts::with_attempt(problem, &self.caller, &self.request))
     }
 
     /// Shows a refused booking in the mirror, if its caller chose the id and it is of no other booking or request.

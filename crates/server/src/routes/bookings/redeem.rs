@@ -97,7 +97,9 @@ pub(super) fn unit_choice(
 /// Redeems a booking, or some of its units: they are collected or admitted.
 ///
 /// The booking is `redeemed` when all of its units are, and `confirmed` until then; from the first on it can be neither cancelled nor
-/// moved. /// An event can be redeemed from `doors_open_at` until `ends_at`, a slot on its day, a box within its pickup window. `force: true` (operators and admins) overrides both, and the
+/// moved.
+///
+/// An event can be redeemed from `doors_open_at` until `ends_at`, a slot on its day, a box within its pickup window. `force: true` (operators and admins) overrides both, and the
 /// journal says so. Not for `public`.
 #[utoipa::path(
     post,

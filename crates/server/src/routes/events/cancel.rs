@@ -7,13 +7,15 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use boxoffice_core::command::Action;
 use boxoffice_core::commands::CancelEvent;
+use boxoffice_core::limits::EVENT_CANCELLATIONS_MAX;
 use boxoffice_core::outcome::Grant;
+use boxoffice_engine::InventoryNumber;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::KIND;
 use crate::app::App;
-use crate::caller::Admin;
+use crate::caller::{Admin, Caller};
 use crate::idempotency::IdempotencyKey;
 use crate::ids::find_inventory;
 use crate::input::Input;
@@ -47,8 +49,9 @@ pub(crate) struct EventCancelledBody {
 
 /// Cancels an event for good, with its holds and its confirmed bookings.
 ///
-/// Everything is cancelled in one step. A booking of which a unit was redeemed stays. The event sells nothing any more and cannot be
-/// reopened. With `dry_run: true` nothing changes. For `admin`.
+/// A booking of which a unit was redeemed stays. The event sells nothing any more and cannot be reopened. More than 20,000 bookings are
+/// cancelled in several commits; if the server stops in between, the same request goes on where it stopped. With `dry_run: true` nothing
+/// changes. For `admin`.
 #[utoipa::path(
     post,
     path = "/v1/events/{id}/cancel",
@@ -80,5 +83,34 @@ pub(crate) async fn cancel(
         unreachable!("answered with counts")
     };
     let body = EventCancelledBody { holds_ended, bookings_cancelled, sequence: granted.answer.sequence };
+    if !dry_run && (granted.answer.replayed || is_partial(holds_ended, bookings_cancelled)) {
+        cancel_the_rest(&app, &caller, number, &request).await?;
+    }
     Ok(json(StatusCode::OK, &body, granted.answer.replayed))
+}
+
+fn is_partial(holds_ended: u32, bookings_cancelled: u32) -> bool {
+    holds_ended as usize + bookings_cancelled as usize > EVENT_CANCELLATIONS_MAX
+}
+
+/// Cancels what the commands before left over: the event is cancelled, so nothing is added meanwhile.
+async fn cancel_the_rest(
+    app: &App,
+    caller: &Caller,
+    number: InventoryNumber,
+    request: &EventCancellation,
+) -> Result<(), Problem> {
+    let key = IdempotencyKey::default();
+    loop {
+        let action =
+            Action::CancelEvent(CancelEvent { reason: request.reason.as_str().into(), dry_run: false });
+        let asked = Asked { app, caller, key: &key, operation: "cancel event", request };
+        let granted = asked.send(number, action).await?;
+        let &Grant::EventCancelled { holds_ended, bookings_cancelled } = granted.grant() else {
+            unreachable!("answered with counts")
+        };
+        if !is_partial(holds_ended, bookings_cancelled) {
+            return Ok(());
+        }
+    }
 }

@@ -41,7 +41,7 @@ pub(crate) struct DeliveryBody<'a> {
     delivered_at: Option<Moment>,
     /// The newest last.
     attempts: Vec<AttemptBody<'a>>,
-    /// What is sent.
+    /// What is sent, without the contact.
     #[schema(value_type = Object)]
     body: &'a RawValue,
 }

@@ -220,11 +220,12 @@ impl House {
             }
             Cancels(customer) => {
                 let booking = self.bookings[customer];
-                self.submit(Action::Cancel(Cancel { booking, reason: None })).await;
+                self.submit(Action::Cancel(Cancel { booking, reason: None, ticket: None })).await;
             }
             Moves(customer, part) => {
                 let (booking, to) = (self.bookings[customer], Destination::Slot(slot(part)));
-                self.submit(Action::Move(Box::new(Move { booking, to, free_only: false }))).await;
+                self.submit(Action::Move(Box::new(Move { booking, to, free_only: false, ticket: None })))
+                    .await;
             }
             Blocks(name) => {
                 self.submit(Action::BlockSeats(BlockSeats { seats: seat(name) })).await;
