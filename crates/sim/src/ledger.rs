@@ -201,7 +201,10 @@ impl Ledger {
                 })?;
             }
             Change::Cancelled { booking, reason: _ } => {
-                self.count(Sort::Cancel, *booking);
+                // With its event, nobody asks for it by its id.
+                if !self.over {
+                    self.count(Sort::Cancel, *booking);
+                }
                 let cancelled_at = self.now()?;
                 let units = self.restate(*booking, |before| match before.status {
                     Status::OnHold { .. } => Ok(Status::Cancelled { confirmed_at: None, cancelled_at }),
