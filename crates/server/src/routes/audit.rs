@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use boxoffice_core::booking::Booking;
+use boxoffice_core::change::Change;
 use boxoffice_core::ids::Actor;
 use boxoffice_engine::{InventoryNumber, SubscriptionError};
 use serde::{Deserialize, Serialize};
@@ -117,8 +118,7 @@ async fn deeds(
     let stock = app.engine.view(number).await?;
     let mut subscription = app.engine.subscribe(number, 0).await?;
     let mut deeds = Vec::new();
-    let mut changes = 0;
-    let mut read = 0;
+    let (mut changes, mut read, mut erased) = (0, 0, false);
     while read < stock.sequence {
         let batch = match subscription.next().await {
             // The journal was cut, and tells what was done from there on.
@@ -132,6 +132,9 @@ async fn deeds(
         };
         read = batch.sequence;
         for (heading, change) in headed(&batch.changes) {
+            if let Change::ContactForgotten { customer } = change {
+                erased |= *customer == booking.customer;
+            }
             if change.booking() != Some(booking.id) {
                 continue;
             }
@@ -141,8 +144,9 @@ async fn deeds(
             deeds.push(DeedBody { at, by, action, sequence, details });
             changes += 1;
             let topic = topic_of(change);
-            let sent =
-                |recipient: &&ContactRecipient| topic.is_some_and(|topic| recipient.was_sent(topic, at.0));
+            let sent = |recipient: &&ContactRecipient| {
+                !erased && topic.is_some_and(|topic| recipient.was_sent(topic, at.0))
+            };
             for ContactRecipient { webhook, .. } in recipients.iter().filter(sent) {
                 let by = actor(app, webhook.created_by);
                 // Not the address: it often has a secret in it, and operators may not read webhooks.

@@ -159,7 +159,7 @@ pub(crate) struct SeatsInSection {
 pub(crate) struct Best {
     #[schema(minimum = 1, maximum = 1000)]
     quantity: u32,
-    /// Anywhere, if nothing is said.
+    /// A section or subsection [default: any section].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     section: Option<String>,
     #[serde(default, deserialize_with = "null_as_default")]

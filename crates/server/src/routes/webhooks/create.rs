@@ -27,7 +27,7 @@ pub(crate) struct NewWebhook {
     /// At least one, each at most once.
     #[schema(min_items = 1)]
     events: Vec<Topic>,
-    /// Messages about bookings say how to reach the customer. The audit of each booking lists what was sent where.
+    /// Messages about bookings say how to reach the customer. The audit of each booking lists the messages that have them.
     #[serde(default, deserialize_with = "null_as_default")]
     #[schema(value_type = Option<bool>)]
     include_contact: bool,
