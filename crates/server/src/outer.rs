@@ -137,6 +137,16 @@ pub(crate) fn json(status: StatusCode, body: &impl serde::Serialize, replayed: b
     response
 }
 
+/// The answer to a deletion.
+pub(crate) fn no_content(replayed: bool) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    if replayed {
+        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    }
+    response
+}
+
 /// Whether the caller has this version already.
 pub(crate) fn is_known(headers: &HeaderMap, tag: &str) -> bool {
     let known = headers.get(header::IF_NONE_MATCH).and_then(|tags| tags.to_str().ok()).unwrap_or_default();

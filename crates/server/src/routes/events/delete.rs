@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use boxoffice_core::command::Action;
 
 use super::KIND;
@@ -12,6 +11,7 @@ use crate::app::App;
 use crate::caller::Admin;
 use crate::idempotency::IdempotencyKey;
 use crate::ids::find_inventory;
+use crate::outer::no_content;
 use crate::path::Path;
 use crate::problem::Problem;
 use crate::submit::Asked;
@@ -42,6 +42,6 @@ pub(crate) async fn delete(
 ) -> Result<Response, Problem> {
     let number = find_inventory(&app.engine, &caller.tenant, KIND, &id).await?;
     let asked = Asked { app: &app, caller: &caller, key: &key, operation: "delete event", request: &() };
-    asked.send(number, Action::DeleteEvent).await?;
-    Ok(StatusCode::NO_CONTENT.into_response())
+    let granted = asked.send(number, Action::DeleteEvent).await?;
+    Ok(no_content(granted.answer.replayed))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use boxoffice_core::command::Action;
 use boxoffice_core::commands::{AddSlot, DeleteSlot, PatchSlot};
 use boxoffice_core::money::Money;
@@ -22,7 +22,7 @@ use crate::caller::{Caller, RunsSales};
 use crate::idempotency::IdempotencyKey;
 use crate::ids::find_inventory;
 use crate::input::Input;
-use crate::outer::json;
+use crate::outer::{json, no_content};
 use crate::page::{self, Page};
 use crate::path::Path;
 use crate::problem::Problem;
@@ -253,8 +253,8 @@ pub(crate) async fn delete(
     let slot = find_slot(&slot)?;
     let operation = format!("delete slot {slot}");
     let action = Action::DeleteSlot(DeleteSlot { slot });
-    send(&app, &caller, &key, &id, (&operation, &()), action).await?;
-    Ok(StatusCode::NO_CONTENT.into_response())
+    let granted = send(&app, &caller, &key, &id, (&operation, &()), action).await?;
+    Ok(no_content(granted.answer.replayed))
 }
 
 /// A slot's id from the path. What is not one cannot name a slot.
