@@ -349,8 +349,8 @@ impl<'a> BookingBody<'a> {
 impl BookingBody<'_> {
     /// Shows how full its slot is, if that was asked for.
     pub(crate) fn expand(&mut self, counts: Option<SlotCounts>) {
-        if let Some(slot_info) = &mut self.slot_info {
-            slot_info.counts = counts;
+        if let (Some(slot_info), Some(counts)) = (&mut self.slot_info, counts) {
+            slot_info.set_counts(counts);
         }
     }
 }

@@ -20,18 +20,21 @@ pub(crate) struct SlotInfo {
     starts_at: Moment,
     #[schema(value_type = String, format = DateTime)]
     ends_at: Moment,
-    #[serde(flatten)]
-    pub(crate) counts: Option<SlotCounts>,
+    /// Held and confirmed places as of the answer's `sequence`. Only with `?expand=slot`; `null` if that sequence is too long ago.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u32>)]
+    booked_count: Option<Option<u32>>,
+    /// Places that are left as of the answer's `sequence`. Only with `?expand=slot`; `null` if that sequence is too long ago.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u32>)]
+    available_count: Option<Option<u32>>,
 }
 
-/// How full the slot is as of the answer's `sequence`; only with `?expand=slot`. `null` if that sequence is too long ago.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, ToSchema)]
+/// How full a slot is; `None` if that cannot be told any more.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct SlotCounts {
-    /// Held and confirmed places.
-    #[schema(required)]
-    booked_count: Option<u32>,
-    #[schema(required)]
-    available_count: Option<u32>,
+    booked: Option<u32>,
+    available: Option<u32>,
 }
 
 /// What else an answer shows.
@@ -66,8 +69,15 @@ impl SlotInfo {
             end_time: Clock(end),
             starts_at: Moment(starts_at),
             ends_at: Moment(ends_at),
-            counts: None,
+            booked_count: None,
+            available_count: None,
         })
+    }
+
+    /// Says how full the slot is.
+    pub(super) fn set_counts(&mut self, counts: SlotCounts) {
+        self.booked_count = Some(counts.booked);
+        self.available_count = Some(counts.available);
     }
 }
 
@@ -78,10 +88,7 @@ impl SlotCounts {
             return None;
         };
         let slot = schedule.slots.get(slot).filter(|slot| slot.end == *end)?;
-        Some(SlotCounts {
-            booked_count: Some(slot.pool.booked()),
-            available_count: Some(slot.pool.available()),
-        })
+        Some(SlotCounts { booked: Some(slot.pool.booked()), available: Some(slot.pool.available()) })
     }
 }
 
