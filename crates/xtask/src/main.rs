@@ -14,6 +14,7 @@ mod sources;
 mod statements;
 mod step;
 mod test;
+mod test_output;
 mod tidy;
 mod tools;
 mod web;
@@ -25,7 +26,7 @@ use error::Error;
 const USAGE: &str = "usage: cargo xtask <command>
 
   test                                  everything that must pass, in one go
-  lint                                  formatting, clippy, tidy and the licences and sources of dependencies
+  lint                                  formatting, clippy, tidy, and of dependencies: licences, sources, advisories
   tidy                                  the structural rules of the repository
   alerts                                the rules of deploy/alerts.yml and their unit tests, by promtool
   openapi                               writes docs/openapi.json from the code

@@ -1,6 +1,6 @@
 //! Reads docs/sources.md: the statements of the source documents, each with the tests that prove it.
 
-use std::collections::BTreeSet;
+use crate::test_output::tests_that_ran;
 
 /// The page.
 pub(crate) const PAGE: &str = "docs/sources.md";
@@ -38,7 +38,7 @@ fn code(cell: &str) -> Vec<&str> {
 
 /// Rows that name a test which is in no output of the tests that ran, as `number: test`.
 pub(crate) fn tests_that_did_not_run(page: &str, output: &str) -> Vec<String> {
-    let ran = tests_in(output);
+    let ran = tests_that_ran(output);
     let statements = statements(page).unwrap_or_default();
     let missing = |statement: Statement<'_>| {
         let missing = statement.tests.into_iter().filter(|test| !ran.contains(&as_printed(test)));
@@ -53,27 +53,6 @@ fn as_printed(test: &str) -> String {
         Some((_, name)) => format!("node::{name}"),
         None => test.to_owned(),
     }
-}
-
-/// The tests in what `cargo test` and `node --test` print, each with its suite.
-fn tests_in(output: &str) -> BTreeSet<String> {
-    let mut tests = BTreeSet::new();
-    let mut suite = "";
-    for line in output.lines() {
-        let words = line.trim_start();
-        if let Some(binary) = words.strip_prefix("Running ").and_then(|rest| rest.split_once('(')) {
-            let file = binary.1.trim_end_matches(')').rsplit('/').next().unwrap_or_default();
-            suite = file.rsplit_once('-').map_or(file, |(name, _)| name);
-        } else if let Some(name) = words.strip_prefix("✔ ") {
-            tests.insert(format!("node::{}", name.rsplit_once(" (").map_or(name, |(name, _)| name)));
-        } else if let Some((before, _)) = line.split_once(" ... ") {
-            // A process that a test started may have printed before it, without ending its line.
-            let name = before.rsplit("test ").next().unwrap_or_default();
-            let name = name.strip_suffix(" - should panic").unwrap_or(name);
-            tests.insert(format!("{suite}::{name}"));
-        }
-    }
-    tests
 }
 
 #[cfg(test)]

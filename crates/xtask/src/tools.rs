@@ -32,30 +32,34 @@ const NEEDED: &[(&str, &[&str], &str)] = &[
     ("chromium", &["--version"], "chromium"),
 ];
 
-/// Sees to it that every program is there: installs what is missing if it may, and otherwise says what to install.
+/// Installs every missing program if this user may; an error names all that are missing then.
 pub(crate) fn provide() -> Result<()> {
-    for (program, proof, package) in NEEDED {
-        if can(program, proof) {
-            println!("{program} is there");
-            continue;
-        }
-        let advice = format!(
-            "`{program}` or a part of it is missing (`{program} {}`): install it, on Debian with `sudo apt-get install -y {package}`",
-            proof.join(" ")
-        );
-        if !may_install()? {
-            return Err(Error::new(advice));
-        }
-        println!("{program} is missing; installing {package}");
-        let apt = |arguments: &[&str]| output_of(Command::new("apt-get").args(arguments));
-        apt(&["update"])
-            .and_then(|_| apt(&["install", "-y", package]))
-            .map_err(|error| Error::new(format!("{advice}; doing so failed: {error}")))?;
-        if !can(program, proof) {
-            return Err(Error::new(format!("{advice}; apt-get has done so, and it still is not there")));
-        }
+    let missing = NEEDED.iter().filter_map(|needed| provide_one(needed).err());
+    let missing: Vec<String> = missing.map(|error| error.to_string()).collect();
+    if missing.is_empty() { Ok(()) } else { Err(Error::new(missing.join("\n"))) }
+}
+
+fn provide_one((program, proof, package): &(&str, &[&str], &str)) -> Result<()> {
+    if can(program, proof) {
+        println!("{program} is there");
+        return Ok(());
     }
-    Ok(())
+    let advice = format!(
+        "`{program}` or a part of it is missing (`{program} {}`): install it, on Debian with `sudo apt-get install -y {package}`",
+        proof.join(" ")
+    );
+    if !may_install()? {
+        return Err(Error::new(advice));
+    }
+    println!("{program} is missing; installing {package}");
+    let apt = |arguments: &[&str]| output_of(Command::new("apt-get").args(arguments));
+    apt(&["update"])
+        .and_then(|_| apt(&["install", "-y", package]))
+        .map_err(|error| Error::new(format!("{advice}; doing so failed: {error}")))?;
+    if can(program, proof) {
+        return Ok(());
+    }
+    Err(Error::new(format!("{advice}; apt-get has done so, and it still is not there")))
 }
 
 fn can(program: &str, arguments: &[&str]) -> bool {
