@@ -13,6 +13,9 @@ const CLUSTERS: &[&str] = &["postgres", "postgres redis", "postgres redis kafka"
 const BUILD: &str = "test --locked --workspace --lib --bins --tests --examples --no-run";
 const BUILD_FAILED: &str = "the build failed";
 
+/// A step that returns the output of the tests it ran.
+type TestStep = fn() -> Result<String>;
+
 /// Runs all steps, also those after one that failed, and ends with a list of all failures.
 ///
 /// Benches are compiled and not run: they measure, they do not judge.
@@ -41,7 +44,7 @@ pub(crate) fn run() -> Result<()> {
             steps.leave_out(&format!("cargo {arguments}"), BUILD_FAILED);
         }
     }
-    let with_server: [(&str, fn() -> Result<String>); 4] = [
+    let with_server: [(&str, TestStep); 4] = [
         ("schemathesis", || schemathesis::run().map(|()| String::new())),
         ("cluster to try", cluster::run_once),
         ("files of deploy", deploy::run),
