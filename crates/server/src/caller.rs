@@ -75,7 +75,7 @@ impl Caller {
         address: Option<std::net::IpAddr>,
     ) -> Result<Caller, Problem> {
         if let Some(address) = address {
-            app.rates.admit_address(address)?;
+            app.rates.admit_network(address.into())?;
         }
         let (tenant, role, actor) = match credentials.authorization.map(bearer).transpose()? {
             Some(text) => {

@@ -7,6 +7,7 @@ mod by_name;
 mod caller;
 mod changes;
 mod cli;
+mod client_network;
 mod codes;
 mod contacts;
 mod cross_origin;

@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
-use std::net::IpAddr;
 use std::time::Instant;
 
 use boxoffice_core::ids::{Actor, BookingId};
@@ -11,6 +10,7 @@ use boxoffice_engine::InventoryNumber;
 use parking_lot::Mutex;
 
 use crate::caller::Caller;
+use crate::client_network::ClientNetwork;
 use crate::problem::Problem;
 
 /// Callers that are remembered at one time. Whoever is forgotten starts with a full bucket.
@@ -27,7 +27,7 @@ pub(crate) struct RateSettings {
 pub(crate) struct Rates {
     settings: RateSettings,
     by_key: Mutex<HashMap<Actor, Bucket>>,
-    by_address: Mutex<HashMap<IpAddr, Bucket>>,
+    by_network: Mutex<HashMap<ClientNetwork, Bucket>>,
     holds: Mutex<HashMap<Holder, Vec<Hold>>>,
 }
 
@@ -52,7 +52,7 @@ struct Bucket {
 
 impl Rates {
     pub(crate) fn new(settings: RateSettings) -> Rates {
-        Rates { settings, by_key: Mutex::default(), by_address: Mutex::default(), holds: Mutex::default() }
+        Rates { settings, by_key: Mutex::default(), by_network: Mutex::default(), holds: Mutex::default() }
     }
 
     /// Counts a request, or refuses it.
@@ -63,10 +63,10 @@ impl Rates {
         Ok(())
     }
 
-    /// Counts a request of an address, whoever sends it, or refuses it.
-    pub(crate) fn admit_address(&self, address: IpAddr) -> Result<(), Problem> {
+    /// Counts a request against the limit of its client's network, or refuses it.
+    pub(crate) fn admit_network(&self, network: ClientNetwork) -> Result<(), Problem> {
         match self.settings.requests_per_second_per_address {
-            Some(rate) => take(&self.by_address, address, rate),
+            Some(rate) => take(&self.by_network, network, rate),
             None => Ok(()),
         }
     }
@@ -143,11 +143,11 @@ impl Rates {
     }
 }
 
-/// Whoever holds: a key, told apart by address if browsers share it.
-type Holder = (Actor, Option<IpAddr>);
+/// The owner of holds: a key; where browsers share the key, the key and the client's network.
+type Holder = (Actor, Option<ClientNetwork>);
 
 fn holder(caller: &Caller) -> Holder {
-    (caller.actor, if caller.may_take_money() { None } else { caller.address })
+    (caller.actor, if caller.may_take_money() { None } else { caller.address.map(ClientNetwork::from) })
 }
 
 fn take<K: Hash + Eq>(buckets: &Mutex<HashMap<K, Bucket>>, key: K, rate: u32) -> Result<(), Problem> {
@@ -172,6 +172,8 @@ fn take<K: Hash + Eq>(buckets: &Mutex<HashMap<K, Bucket>>, key: K, rate: u32) ->
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
     use super::*;
     use crate::keys::Role;
 
@@ -211,6 +213,24 @@ mod tests {
             Rates::new(RateSettings { requests_per_second_per_key: Some(1), ..RateSettings::default() });
         assert!(one_short.admit(&caller()).is_ok());
         assert_eq!(one_short.admit(&caller()).unwrap_err().retry_after, Some(1));
+    }
+
+    #[test]
+    fn addresses_of_one_ipv6_client_share_limits() {
+        let per_second = RateSettings { requests_per_second_per_address: Some(1), ..RateSettings::default() };
+        for (other, is_shared) in [("2001:db8:0:1::2", true), ("2001:db8:0:2::1", false)] {
+            let [first, other] = ["2001:db8:0:1::1", other].map(|text| text.parse::<IpAddr>().unwrap());
+            let rates = Rates::new(per_second);
+            assert!(rates.admit_network(first.into()).is_ok());
+            assert_eq!(rates.admit_network(other.into()).is_err(), is_shared, "requests of {other}");
+            let rates = two_at_most();
+            let visitor = |address| Caller { role: Role::Public, address: Some(address), ..caller() };
+            let nothing_ended = HashSet::new();
+            for (number, address, admitted) in [(1, first, true), (2, first, true), (3, other, !is_shared)] {
+                let hold = rates.admit_hold(&visitor(address), NOW, &nothing_ended, id(number), None);
+                assert_eq!(hold.is_ok(), admitted, "hold {number} of {address}");
+            }
+        }
     }
 
     #[test]

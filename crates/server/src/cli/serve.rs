@@ -75,7 +75,7 @@ pub(crate) struct Options {
     /// Requests a second that each API key may send; no limit if not set.
     #[arg(long, env = "BOXOFFICE_RATE_LIMIT_PER_KEY", value_parser = value_parser!(u32).range(1..))]
     rate_limit_per_key: Option<u32>,
-    /// Requests a second that each address may send; no limit if not set.
+    /// Requests a second that each IPv4 address or IPv6 /64 may send; no limit if not set.
     #[arg(long, env = "BOXOFFICE_RATE_LIMIT_PER_ADDRESS", value_parser = value_parser!(u32).range(1..))]
     rate_limit_per_address: Option<u32>,
     /// Holds that each caller may have alive at one time; no limit if not set.
