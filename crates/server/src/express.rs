@@ -23,6 +23,8 @@ use tokio::net::TcpStream;
 use crate::app::App;
 use crate::caller::{Caller, Credentials};
 use crate::cross_origin;
+use crate::framing::has_bare_line_feed;
+use crate::guarded;
 use crate::idempotency::IdempotencyKey;
 use crate::input::{is_json, parse};
 use crate::limits::{BODY_BYTES_MAX, HEAD_BYTES_MAX, HEADERS_MAX, IDLE_TIMEOUT, WRITE_STALL_TIMEOUT};
@@ -95,8 +97,7 @@ pub(crate) async fn serve(
                 Rest::Open if used > 0 => {}
                 Rest::Open => break,
                 Rest::Closed => {
-                    // So that the answer arrives even if the client is still sending.
-                    drop(stream.shutdown().await);
+                    guarded::close(stream).await;
                     return None;
                 }
                 Rest::NotPlain => return Some((stream, input)),
@@ -281,6 +282,9 @@ fn read(input: &[u8]) -> Read<'_> {
         Ok(httparse::Status::Partial) if input.len() < HEAD_BYTES_MAX => return Read::Partly,
         Ok(_) | Err(_) => return Read::NotPlain,
     };
+    if has_bare_line_feed(&input[..head_bytes]) {
+        return Read::NotPlain;
+    }
     let mut request = Request::default();
     for header in head.headers.iter() {
         let Some(field) = request.field(header.name) else {

@@ -8,6 +8,14 @@ pub(crate) const BODY_BYTES_MAX: usize = 64 * 1024;
 pub(crate) const LARGE_BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Of a body that is too large, so much is read and dropped before the answer, so that a client that is still sending hears it.
 pub(crate) const DISCARDED_BYTES_MAX: usize = 2 * LARGE_BODY_BYTES_MAX;
+/// Of a body that the handler did not read, at most this much is read and discarded to keep the connection.
+pub(crate) const DRAINED_BODY_BYTES_MAX: u64 = 64 * 1024;
+/// So long at most; the response waits for it.
+pub(crate) const DRAIN_BODY_TIMEOUT: Duration = Duration::from_secs(1);
+/// A closing connection reads and discards at most this much, so that a client that is still sending receives the response and not a reset.
+pub(crate) const LINGER_BYTES_MAX: usize = DISCARDED_BYTES_MAX;
+/// So long at most.
+pub(crate) const LINGER_TIMEOUT: Duration = Duration::from_secs(5);
 /// Commands in one `/v1/batch`.
 pub(crate) const BATCH_COMMANDS_MAX: usize = 10_000;
 /// Objects and lists inside each other; nothing sensible is deeper, and parsing recurses.
@@ -30,12 +38,18 @@ pub(crate) const HEAD_READ_TIMEOUT: Duration = Duration::from_secs(8);
 pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(75);
 /// A client that takes nothing of its answer for so long is gone or means harm.
 pub(crate) const WRITE_STALL_TIMEOUT: Duration = Duration::from_secs(60);
+/// A connection on which nothing moves for so long is closed, also if hyper has forgotten it: longer than each of the deadlines above.
+pub(crate) const STALL_TIMEOUT: Duration = Duration::from_secs(90);
 /// What was taken is answered within this time after the server was asked to stop.
 pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_secs(20);
 /// Connections that wait to be taken while sales open.
 pub(crate) const ACCEPT_BACKLOG_CONNECTIONS: u32 = 4_096;
 /// Connections at one time if nothing is said: each costs some ten kilobytes.
 pub(crate) const CONNECTIONS_DEFAULT: usize = 20_000;
+/// Connections that are told at one time that there are too many; more are dropped without a word.
+pub(crate) const TURNED_AWAY_CONNECTIONS_MAX: usize = 256;
+/// So long is waited for such a client.
+pub(crate) const TURN_AWAY_TIMEOUT: Duration = Duration::from_secs(1);
 /// Header fields of a request.
 pub(crate) const HEADERS_MAX: usize = 64;
 /// Bytes of a request's head.

@@ -1,21 +1,24 @@
 //! Connections: taking them, bounding them, and letting them finish.
 
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::io;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::{Arc, LazyLock};
+use std::task::Poll;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::ConnectInfo;
-use axum::http::Request;
-use futures_util::FutureExt;
+use axum::http::{HeaderValue, Request, header};
+use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use rustix::process::{getpriority_process, setpriority_process};
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -23,11 +26,13 @@ use tower_service::Service;
 
 use crate::app::App;
 use crate::express;
-use crate::guarded::{Guarded, Phase, Progress};
+use crate::guarded::{self, Guarded, Progress};
 use crate::limits::{
-    ACCEPT_BACKLOG_CONNECTIONS, DRAIN_TIMEOUT, HEAD_BYTES_MAX, HEADERS_MAX, IDLE_TIMEOUT, UNSENT_BYTES_MAX,
+    ACCEPT_BACKLOG_CONNECTIONS, DRAIN_TIMEOUT, HEAD_BYTES_MAX, HEADERS_MAX, IDLE_TIMEOUT, TURN_AWAY_TIMEOUT,
+    TURNED_AWAY_CONNECTIONS_MAX, UNSENT_BYTES_MAX,
 };
 use crate::outer::RequestId;
+use crate::request_body::RequestBody;
 use crate::router::router;
 
 /// One for each core. Where threads help each other out, as they do for everything else, they wake each other for a booking and
@@ -81,7 +86,7 @@ pub(crate) fn watchers() -> &'static Handle {
 }
 
 /// Takes a port.
-pub(crate) fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
+pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
@@ -99,8 +104,8 @@ pub(crate) async fn serve(
     LazyLock::force(&LANES);
     LazyLock::force(&WATCHERS);
     let router = router(Arc::clone(app));
-    let graceful = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(connections_max));
+    let turned_away = Arc::new(Semaphore::new(TURNED_AWAY_CONNECTIONS_MAX));
     tokio::pin!(stop);
     loop {
         let (stream, address) = tokio::select! {
@@ -117,14 +122,18 @@ pub(crate) async fn serve(
         match Arc::clone(&room).try_acquire_owned() {
             Ok(permit) => {
                 let (app, router) = (Arc::clone(app), router.clone());
-                let connection = Connection { app, address, router, watcher: graceful.watcher(), permit };
-                connection.take(stream);
+                Connection { app, address, router, permit }.take(stream);
             }
-            Err(_) => drop(tokio::spawn(turn_away(stream))),
+            Err(_) => {
+                if let Ok(permit) = Arc::clone(&turned_away).try_acquire_owned() {
+                    tokio::spawn(turn_away(stream, permit));
+                }
+            }
         }
     }
     drop(listener);
-    if tokio::time::timeout(DRAIN_TIMEOUT, graceful.shutdown()).await.is_err() {
+    let all = u32::try_from(connections_max).unwrap_or(u32::MAX);
+    if tokio::time::timeout(DRAIN_TIMEOUT, room.acquire_many(all)).await.is_err() {
         tracing::warn!("some connections were still open after {} s", DRAIN_TIMEOUT.as_secs());
     }
 }
@@ -134,7 +143,6 @@ struct Connection {
     app: Arc<App>,
     address: SocketAddr,
     router: Router,
-    watcher: Watcher,
     /// Given back when it is over.
     permit: OwnedSemaphorePermit,
 }
@@ -175,18 +183,21 @@ impl Connection {
     }
 
     /// By hyper, with what was read before; one request, or as many as the client likes.
-    async fn serve(self, stream: TcpStream, ahead: Vec<u8>, keep_alive: bool) {
-        let Connection { address, router, watcher, permit, .. } = self;
-        let progress = Arc::new(Progress::default());
-        let of_service = Arc::clone(&progress);
-        let service = service_fn(move |mut request: Request<Incoming>| {
-            request.extensions_mut().insert(ConnectInfo(address));
-            let (mut router, progress) = (router.clone(), Arc::clone(&of_service));
-            progress.set(Phase::Answering);
+    async fn serve<S>(self, stream: S, ahead: Vec<u8>, keep_alive: bool)
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let Connection { app, address, router, permit } = self;
+        let progress = Arc::new(Progress::new());
+        let (app_of_service, progress_of_service) = (Arc::clone(&app), Arc::clone(&progress));
+        let service = service_fn(move |request: Request<Incoming>| {
+            let (app, progress) = (Arc::clone(&app_of_service), Arc::clone(&progress_of_service));
+            let router = router.clone();
+            progress.set_answering(true);
             async move {
-                let response = router.call(request.map(Body::new)).await;
-                progress.set(Phase::Idle);
-                response
+                let response = answer(&app, address, router, request).await;
+                progress.set_answering(false);
+                Ok::<_, Infallible>(response)
             }
         });
         let mut builder = http1::Builder::new();
@@ -198,15 +209,51 @@ impl Connection {
             .max_headers(HEADERS_MAX)
             .max_buf_size(HEAD_BYTES_MAX)
             .keep_alive(keep_alive);
-        let io = TokioIo::new(Guarded::new(stream, ahead, progress));
-        let mut connection = builder.serve_connection(io, service);
-        // Hyper has to see the first request before it hears of a stop, or it would think that nothing was taken. A client that goes
-        // away, or is too slow, is no news.
-        if (&mut connection).now_or_never().is_none() {
-            drop(watcher.watch(connection).await);
+        let io = TokioIo::new(Guarded::new(stream, ahead, Arc::clone(&progress)));
+        let mut connection = pin!(builder.serve_connection(io, service));
+        let mut stopping = app.stopping.subscribe();
+        let mut stopped = pin!(stopping.wait_for(|stopping| *stopping));
+        let (mut is_stopping, mut is_told) = (false, false);
+        let over = poll_fn(|context| {
+            // First, so that a request that lies ready has begun before hyper hears of a stop. A client that goes away is no news.
+            if connection.as_mut().poll(context).is_ready() {
+                return Poll::Ready(());
+            }
+            is_stopping = is_stopping || stopped.as_mut().poll(context).is_ready();
+            // A request whose head is not complete has begun, too, which hyper does not know.
+            if is_stopping && !is_told && !progress.is_in_head() {
+                is_told = true;
+                connection.as_mut().graceful_shutdown();
+                if connection.as_mut().poll(context).is_ready() {
+                    return Poll::Ready(());
+                }
+            }
+            Poll::Pending
+        });
+        tokio::select! {
+            biased;
+            () = over => {}
+            () = progress.stalled() => tracing::debug!(%address, "a connection stalled"),
         }
         drop(permit);
     }
+}
+
+/// The router's response. It announces the close of the connection if no request can follow, or if the server is stopping.
+async fn answer(app: &App, address: SocketAddr, mut router: Router, request: Request<Incoming>) -> Response {
+    let (parts, incoming) = request.into_parts();
+    let (body, unread) = RequestBody::share(&parts.headers, incoming);
+    let mut request = Request::from_parts(parts, body);
+    request.extensions_mut().insert(ConnectInfo(address));
+    let mut response = router.call(request).await.unwrap_or_else(|never| match never {});
+    let can_follow = match unread {
+        Some(body) => body.drain().await,
+        None => true,
+    };
+    if !can_follow || *app.stopping.borrow() {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
 }
 
 /// Goes on with a connection on another thread, which also waits for what it sends.
@@ -215,7 +262,7 @@ fn go_on<F: Future<Output = ()> + Send + 'static>(
     stream: TcpStream,
     serve: impl FnOnce(TcpStream) -> F + Send + 'static,
 ) {
-    let lost = |error: &std::io::Error| tracing::warn!(%error, "a connection was lost");
+    let lost = |error: &io::Error| tracing::warn!(%error, "a connection was lost");
     let Ok(stream) = stream.into_std().inspect_err(lost) else { return };
     thread.spawn(async move {
         if let Ok(stream) = TcpStream::from_std(stream).inspect_err(lost) {
@@ -233,7 +280,7 @@ fn is_stream(head: &[u8]) -> bool {
 }
 
 /// Says why before it hangs up.
-async fn turn_away(mut stream: TcpStream) {
+async fn turn_away(mut stream: TcpStream, _permit: OwnedSemaphorePermit) {
     metrics::counter!("boxoffice_connections_refused_total").increment(1);
     // It was not read, so it has no id of its own.
     let RequestId(id) = RequestId::of(None);
@@ -244,11 +291,13 @@ async fn turn_away(mut stream: TcpStream) {
         "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\nx-request-id: {id}\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
         body.len(),
     );
-    let sent = tokio::time::timeout(Duration::from_secs(1), stream.write_all(answer.as_bytes())).await;
-    if matches!(sent, Ok(Ok(()))) {
-        // Whoever was turned away may be gone.
-        drop(stream.shutdown().await);
-    }
+    let sent_and_closed = async {
+        stream.write_all(answer.as_bytes()).await?;
+        guarded::close(stream).await;
+        io::Result::Ok(())
+    };
+    // Whoever was turned away may be gone.
+    drop(tokio::time::timeout(TURN_AWAY_TIMEOUT, sent_and_closed).await);
 }
 
 #[cfg(test)]
