@@ -17,6 +17,7 @@ use crate::problem::Problem;
 use crate::rates::{RateSettings, Rates};
 use crate::secret::Secret;
 use crate::stream::Feeds;
+use crate::trusted_proxies::TrustedProxies;
 use crate::webhooks::Webhooks;
 
 /// A running server's state.
@@ -42,8 +43,9 @@ pub(crate) struct App {
 /// What can be configured about answering requests.
 #[derive(Debug, Clone)]
 pub(crate) struct AppSettings {
-    /// Whether callers without a key may be let in while no key exists: only on loopback.
+    /// Whether callers without a key may be let in while no key exists: only on loopback, and without proxies.
     pub(crate) loopback: bool,
+    pub(crate) trusted_proxies: TrustedProxies,
     /// How long the answer of an idempotency key is kept.
     pub(crate) idempotency_keep_seconds: u32,
     /// How long holds last in new inventories that do not say so; `None`: as their kind has it.
@@ -61,6 +63,7 @@ impl Default for AppSettings {
     fn default() -> AppSettings {
         AppSettings {
             loopback: true,
+            trusted_proxies: TrustedProxies::default(),
             idempotency_keep_seconds: 86_400,
             hold_ttl_seconds: None,
             rates: RateSettings::default(),

@@ -1,11 +1,11 @@
 //! Who asks, and whether they may.
 
-use std::net::SocketAddr;
+use std::net::IpAddr;
 use std::sync::Arc;
 
-use axum::extract::{ConnectInfo, FromRequestParts};
+use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, Version, header};
 use boxoffice_core::booking::Booking;
 use boxoffice_core::ids::{Actor, BookingId, parts_of_name};
 use boxoffice_engine::InventoryNumber;
@@ -17,26 +17,31 @@ use crate::app::App;
 use crate::ids::booking_not_found;
 use crate::keys::Role;
 use crate::problem::Problem;
+use crate::trusted_proxies::ForwardingHeaders;
 
 /// The tenant of callers without a key.
 pub(crate) const OPEN_TENANT: &str = "default";
 
-/// Whoever sent a request.
+/// Where a request came from: the client's address, also behind trusted proxies.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CallerAddress(pub(crate) IpAddr);
+
+/// The sender of a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     pub(crate) tenant: Arc<str>,
     pub(crate) role: Role,
     pub(crate) actor: Actor,
     pub(crate) hold_token: Option<String>,
-    pub(crate) address: Option<std::net::IpAddr>,
+    pub(crate) address: Option<IpAddr>,
 }
 
 impl FromRequestParts<Arc<App>> for Caller {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Caller, Problem> {
-        let address = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
-        Caller::identify(app, &parts.method, &Credentials::of(&parts.headers)?, address)
+        let address = parts.extensions.get::<CallerAddress>().map(|address| address.0);
+        Caller::identify(app, &parts.method, &Credentials::of(parts)?, address)
     }
 }
 
@@ -48,10 +53,13 @@ pub(crate) struct Credentials<'a> {
     pub(crate) host: Option<&'a str>,
     pub(crate) origin: Option<&'a str>,
     pub(crate) fetch_site: Option<&'a str>,
+    /// What only a proxy does, if the request shows any of it.
+    pub(crate) trace_of_proxy: Option<&'static str>,
 }
 
 impl Credentials<'_> {
-    fn of(headers: &HeaderMap) -> Result<Credentials<'_>, Problem> {
+    fn of(parts: &Parts) -> Result<Credentials<'_>, Problem> {
+        let headers = &parts.headers;
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let authorization = match headers.get(header::AUTHORIZATION) {
             Some(value) => Some(value.to_str().map_err(|_| not_bearer())?),
@@ -63,6 +71,7 @@ impl Credentials<'_> {
             host: text("host"),
             origin: text("origin"),
             fetch_site: text("sec-fetch-site"),
+            trace_of_proxy: trace_of_proxy(parts.version, headers),
         })
     }
 }
@@ -72,7 +81,7 @@ impl Caller {
         app: &App,
         method: &Method,
         credentials: &Credentials<'_>,
-        address: Option<std::net::IpAddr>,
+        address: Option<IpAddr>,
     ) -> Result<Caller, Problem> {
         if let Some(address) = address {
             app.rates.admit_network(address.into())?;
@@ -83,7 +92,7 @@ impl Caller {
                 (Arc::clone(&key.tenant), key.role, key.actor())
             }
             None if app.is_open() => {
-                check_not_another_site(method, credentials)?;
+                check_local(method, credentials)?;
                 (Arc::clone(&app.open_tenant), Role::Admin, Actor::default())
             }
             None => return Err(unauthenticated("Send your key as `Authorization: Bearer <key>`.")),
@@ -97,13 +106,9 @@ impl Caller {
 
 impl Caller {
     /// Who reads a page: the pages' key where there is one, else what a caller without a key is.
-    pub(crate) fn of_page(
-        app: &App,
-        headers: &HeaderMap,
-        address: Option<std::net::IpAddr>,
-    ) -> Result<Caller, Problem> {
+    pub(crate) fn of_page(app: &App, parts: &Parts, address: Option<IpAddr>) -> Result<Caller, Problem> {
         let key = app.settings.pages_key.as_ref().map(|key| format!("Bearer {key}"));
-        let credentials = Credentials { authorization: key.as_deref(), ..Credentials::of(headers)? };
+        let credentials = Credentials { authorization: key.as_deref(), ..Credentials::of(parts)? };
         Caller::identify(app, &Method::GET, &credentials, address)
     }
 }
@@ -162,29 +167,41 @@ fn unauthenticated(detail: &'static str) -> Problem {
     Problem::new(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", detail)
 }
 
-/// Without keys, whoever reaches the port is admin. Browsers reach it on behalf of any page they show: pages of other sites
-/// must not write, and a name that somebody pointed at this machine must not even read.
-fn check_not_another_site(method: &Method, credentials: &Credentials<'_>) -> Result<(), Problem> {
-    let refuse = || {
-        Problem::forbidden(
-            "Without API keys, only this machine's own pages and programs may ask. Make a key.",
-        )
+/// A header that proxies add, or the version that nginx speaks to its upstream unless it is configured otherwise. Programs of this machine
+/// have spoken HTTP/1.1 for decades.
+fn trace_of_proxy(version: Version, headers: &HeaderMap) -> Option<&'static str> {
+    ForwardingHeaders::of(headers).name.or((version < Version::HTTP_11).then_some("HTTP/1.0"))
+}
+
+/// Without keys every client that reaches the port is admin. A proxy on this machine would lend that to all of its visitors, so what shows
+/// the trace of a proxy is refused. A browser sends requests on behalf of any page it shows: pages of other sites must not write, and
+/// a foreign name that resolves to this machine must not even read.
+fn check_local(method: &Method, credentials: &Credentials<'_>) -> Result<(), Problem> {
+    let refuse = |reason: &str| {
+        Err(Problem::forbidden(format!(
+            "This server has no API keys, so it serves only pages and programs of its own machine, and {reason}. Create a key: from              this machine `POST /v1/keys` with {{\"role\": \"admin\"}}, or stop the server and run `boxoffice keys create --role admin`. \
+             Then send it as `Authorization: Bearer <key>`."
+        )))
     };
+    if let Some(trace) = credentials.trace_of_proxy {
+        return refuse(&format!("this request came through a proxy (`{trace}`)"));
+    }
     let host = credentials.host.unwrap_or_default();
     if !is_this_machine(host_name(host)) {
-        return Err(refuse());
+        return refuse("`Host` is not a name of this machine");
     }
+    let other_site = "this request came from a page of another site";
     if method.is_safe() {
         return Ok(());
     }
     let same_origin =
         |origin: &str| origin.split_once("://").is_some_and(|(_, rest)| rest.eq_ignore_ascii_case(host));
     if credentials.origin.is_some_and(|origin| !same_origin(origin)) {
-        return Err(refuse());
+        return refuse(other_site);
     }
     match credentials.fetch_site {
         None | Some("same-origin" | "none") => Ok(()),
-        Some(_) => Err(refuse()),
+        Some(_) => refuse(other_site),
     }
 }
 
@@ -198,7 +215,7 @@ fn host_name(host: &str) -> &str {
 fn is_this_machine(name: &str) -> bool {
     name.is_empty()
         || name.eq_ignore_ascii_case("localhost")
-        || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+        || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 impl Caller {
@@ -308,11 +325,11 @@ mod tests {
     #[test]
     fn without_keys_other_sites_neither_write_nor_read_through_a_name_of_theirs() {
         let check = |method: Method, headers: &[(&'static str, &str)]| {
-            let headers = headers.iter().map(|(name, value)| {
-                ((*name).parse().unwrap(), axum::http::HeaderValue::from_str(value).unwrap())
-            });
-            let headers: HeaderMap = headers.collect();
-            check_not_another_site(&method, &Credentials::of(&headers).unwrap()).is_ok()
+            let (mut parts, ()) = axum::http::Request::new(()).into_parts();
+            parts.headers.extend(headers.iter().map(|(name, value)| {
+                (Some((*name).parse().unwrap()), axum::http::HeaderValue::from_str(value).unwrap())
+            }));
+            check_local(&method, &Credentials::of(&parts).unwrap()).is_ok()
         };
         const HERE: (&str, &str) = ("host", "127.0.0.1:8080");
         type Row = (Method, &'static [(&'static str, &'static str)], bool);

@@ -22,7 +22,11 @@ pub(crate) const CODES: &[Code] = &[
         "A value that could never be accepted; `errors` names its place as a JSON pointer.",
     ),
     of(400, "MALFORMED_JSON", "The body is not JSON, or ended early."),
-    of(400, "REQUEST_REFUSED", "The request cannot be understood as HTTP; some have another status."),
+    of(
+        400,
+        "REQUEST_REFUSED",
+        "The request cannot be understood as HTTP, or its forwarding headers contradict each other; some have another status.",
+    ),
     of(400, "TOO_MANY_UNITS", "More units than a booking may have here; `most` is the limit."),
     of(401, "UNAUTHENTICATED", "There is no key, or one that is not known."),
     of(403, "FORBIDDEN", "The role of the key does not allow it."),

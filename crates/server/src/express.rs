@@ -8,7 +8,7 @@
 
 use std::cell::RefCell;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -33,6 +33,7 @@ use crate::outer::{Around, RequestId, broken, finish};
 use crate::problem::Problem;
 use crate::routes::bookings::create::{Prepared, created, prepare};
 use crate::submit::Granted;
+use crate::trusted_proxies::ForwardingHeaders;
 
 const ROUTE: &str = "/v1/bookings";
 const BEGINNING: &[u8] = b"POST /v1/bookings HTTP/1.1\r\n";
@@ -192,7 +193,7 @@ async fn answer_all(
     let closed = match whole.as_slice() {
         [] => false,
         [request] => {
-            let taken = Taken::new(request, true);
+            let (taken, address) = take(app, address, request, true);
             let granted = match safely(understand(app, address, request)).await {
                 Ok(prepared) => safely(prepared.send(app)).await,
                 Err(problem) => Err(problem),
@@ -204,7 +205,7 @@ async fn answer_all(
             let mut waiting = Vec::with_capacity(requests.len());
             for (index, request) in requests.iter().enumerate() {
                 let_others_go_first().await;
-                let taken = Taken::new(request, index == last);
+                let (taken, address) = take(app, address, request, index == last);
                 let sent =
                     safely(understand(app, address, request)).await.map(|Prepared { command, sent }| {
                         commands.push((sent.inventory, command));
@@ -259,6 +260,7 @@ struct Request<'a> {
     content_type: Option<&'a str>,
     content_length: Option<&'a str>,
     connection: Option<&'a str>,
+    forwarding: Option<Box<ForwardingHeaders<'a>>>,
     body: &'a [u8],
 }
 
@@ -287,6 +289,10 @@ fn read(input: &[u8]) -> Read<'_> {
     }
     let mut request = Request::default();
     for header in head.headers.iter() {
+        if let Some(name) = ForwardingHeaders::known_name(header.name) {
+            request.forwarding.get_or_insert_default().push(name, header.value);
+            continue;
+        }
         let Some(field) = request.field(header.name) else {
             if is_not_for_this_lane(header.name) {
                 return Read::NotPlain;
@@ -321,6 +327,15 @@ fn is_not_for_this_lane(name: &str) -> bool {
 }
 
 impl<'a> Request<'a> {
+    /// The client's address, also behind trusted proxies.
+    fn caller_address(&self, app: &App, peer: SocketAddr) -> Result<IpAddr, Problem> {
+        let proxies = &app.settings.trusted_proxies;
+        match &self.forwarding {
+            Some(headers) if !proxies.is_empty() => proxies.caller_address(peer.ip(), headers),
+            _ => Ok(peer.ip()),
+        }
+    }
+
     /// Whether the client wants nothing after this.
     fn closes(&self) -> bool {
         self.connection.is_some_and(|wish| wish.eq_ignore_ascii_case("close"))
@@ -346,6 +361,8 @@ impl<'a> Request<'a> {
 /// What is needed of a request to answer it.
 struct Taken {
     id: RequestId,
+    /// Of the caller; `None` if the request does not say it in one way.
+    address: Option<IpAddr>,
     started: Instant,
     from_elsewhere: bool,
     /// Whether the client wants nothing after this.
@@ -354,10 +371,22 @@ struct Taken {
     is_last: bool,
 }
 
+/// Takes a request, and finds the caller's address.
+fn take(
+    app: &App,
+    peer: SocketAddr,
+    request: &Request<'_>,
+    is_last: bool,
+) -> (Taken, Result<IpAddr, Problem>) {
+    let address = request.caller_address(app, peer);
+    (Taken::new(request, address.as_ref().ok().copied(), is_last), address)
+}
+
 impl Taken {
-    fn new(request: &Request<'_>, is_last: bool) -> Taken {
+    fn new(request: &Request<'_>, address: Option<IpAddr>, is_last: bool) -> Taken {
         Taken {
             id: RequestId::of(request.request_id),
+            address,
             started: Instant::now(),
             from_elsewhere: request.origin.is_some() && request.authorization.is_some(),
             closes: request.closes(),
@@ -376,15 +405,20 @@ async fn safely<T>(work: impl Future<Output = Result<T, Problem>>) -> Result<T, 
     AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| Err(broken()))
 }
 
-async fn understand(app: &App, address: SocketAddr, request: &Request<'_>) -> Result<Prepared, Problem> {
+async fn understand(
+    app: &App,
+    address: Result<IpAddr, Problem>,
+    request: &Request<'_>,
+) -> Result<Prepared, Problem> {
     let credentials = Credentials {
         authorization: request.authorization,
         hold_token: request.hold_token,
         host: request.host,
         origin: request.origin,
         fetch_site: request.fetch_site,
+        trace_of_proxy: request.forwarding.as_ref().and_then(|headers| headers.name),
     };
-    let caller = Caller::identify(app, &Method::POST, &credentials, Some(address.ip()))?;
+    let caller = Caller::identify(app, &Method::POST, &credentials, Some(address?))?;
     let key = request.idempotency_key.map(IdempotencyKey::new).transpose()?.unwrap_or_default();
     let wanted = parse(request.body)?;
     prepare(app, caller, key, wanted).await
@@ -404,8 +438,9 @@ async fn answer(app: &App, taken: Taken, granted: Result<Granted, Problem>, outp
         Err(problem) => problem,
     };
     output.truncate(begun);
-    let Taken { id, started, from_elsewhere, .. } = taken;
-    let around = Around { app, id: &id, method: &Method::POST, route: ROUTE, started, from_elsewhere };
+    let Taken { id, address, started, from_elsewhere, .. } = taken;
+    let method = &Method::POST;
+    let around = Around { app, id: &id, address, method, route: ROUTE, started, from_elsewhere };
     write_response(finish(problem.into_response(), &around), farewell, output).await;
     farewell
 }

@@ -43,6 +43,7 @@ mod stale;
 mod stream;
 mod submit;
 mod time;
+mod trusted_proxies;
 mod web;
 mod webhooks;
 

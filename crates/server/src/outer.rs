@@ -1,11 +1,12 @@
 //! Around every request: its id, its log line if it failed, and the body of its error.
 
+use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
 
 use axum::body::Body;
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{ConnectInfo, MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -13,10 +14,12 @@ use futures_util::FutureExt;
 
 use crate::app::App;
 use crate::attempts;
+use crate::caller::CallerAddress;
 use crate::cross_origin;
 use crate::limits::REQUEST_ID_CHARACTERS_MAX;
 use crate::problem::Problem;
 use crate::stale;
+use crate::trusted_proxies::ForwardingHeaders;
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 pub(crate) const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
@@ -37,16 +40,41 @@ pub(crate) async fn outer(State(app): State<Arc<App>>, mut request: Request, nex
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let route = route.as_ref().map_or("unknown", MatchedPath::as_str);
+    let address = match caller_address(&app, &request) {
+        Ok(address) => address,
+        Err(problem) => {
+            let around =
+                Around { app: &app, id: &id, address: None, method: &method, route, started, from_elsewhere };
+            return finish(problem.into_response(), &around);
+        }
+    };
+    if let Some(address) = address {
+        request.extensions_mut().insert(CallerAddress(address));
+    }
     let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
     let mut response = answered.unwrap_or_else(|_| broken().into_response());
     stale::mark(&method, route, app.engine.unavailable_for(), &mut response);
-    finish(response, &Around { app: &app, id: &id, method: &method, route, started, from_elsewhere })
+    finish(response, &Around { app: &app, id: &id, address, method: &method, route, started, from_elsewhere })
+}
+
+/// Where a request came from; `None` in tests without a connection.
+fn caller_address(app: &App, request: &Request) -> Result<Option<IpAddr>, Problem> {
+    let Some(ConnectInfo(peer)) = request.extensions().get::<ConnectInfo<SocketAddr>>() else {
+        return Ok(None);
+    };
+    if app.settings.trusted_proxies.is_empty() {
+        return Ok(Some(peer.ip()));
+    }
+    let headers = ForwardingHeaders::of(request.headers());
+    app.settings.trusted_proxies.caller_address(peer.ip(), &headers).map(Some)
 }
 
 /// A request, to whoever finishes its answer.
 pub(crate) struct Around<'a> {
     pub(crate) app: &'a App,
     pub(crate) id: &'a RequestId,
+    /// Of the caller.
+    pub(crate) address: Option<IpAddr>,
     pub(crate) method: &'a Method,
     pub(crate) route: &'a str,
     pub(crate) started: Instant,
@@ -62,14 +90,15 @@ pub(crate) fn broken() -> Problem {
 
 /// Gives an answer the body of its problem and what all answers have, and counts it.
 pub(crate) fn finish(mut response: Response, around: &Around<'_>) -> Response {
-    let Around { app, id, method, route, started, from_elsewhere } = *around;
+    let Around { app, id, address, method, route, started, from_elsewhere } = *around;
     if let Some(problem) = of_framework(&response) {
         response = problem.into_response();
     }
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         if problem.status.is_server_error() {
             let cause = problem.cause.as_deref().unwrap_or(&problem.detail);
-            tracing::warn!(request_id = id.0, code = problem.code, %method, route, cause, "failed");
+            let client = address.map(tracing::field::display);
+            tracing::warn!(request_id = id.0, code = problem.code, client, %method, route, cause, "failed");
         }
         let body = serde_json::to_vec(&problem.body(&id.0)).expect("a problem is plain data");
         response.headers_mut().insert(header::CONTENT_LENGTH, body.len().into());

@@ -1,9 +1,8 @@
 //! The pages of events, schedules and shops, with their names in the title, and the page of an address where there is nothing.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::extract::{ConnectInfo, FromRequestParts, State};
+use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::Response;
@@ -11,7 +10,7 @@ use axum::routing::{MethodRouter, get};
 use boxoffice_core::ids::InventoryKind;
 
 use crate::app::App;
-use crate::caller::Caller;
+use crate::caller::{Caller, CallerAddress};
 use crate::ids::{find_inventory, inventory_not_found};
 use crate::outer::nothing_there;
 use crate::path::Path;
@@ -28,8 +27,8 @@ impl FromRequestParts<Arc<App>> for PageReader {
         parts: &mut Parts,
         app: &Arc<App>,
     ) -> Result<PageReader, std::convert::Infallible> {
-        let address = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
-        Ok(PageReader(Caller::of_page(app, &parts.headers, address).ok()))
+        let address = parts.extensions.get::<CallerAddress>().map(|address| address.0);
+        Ok(PageReader(Caller::of_page(app, parts, address).ok()))
     }
 }
 

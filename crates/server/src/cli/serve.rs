@@ -15,6 +15,7 @@ use boxoffice_engine::{Engine, Settings};
 use clap::Args;
 use clap::builder::{FalseyValueParser, RangedU64ValueParser};
 use clap::value_parser;
+use ipnet::IpNet;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::console::{Failure, LogFormat, log, say};
@@ -28,6 +29,7 @@ use crate::keys::Role;
 use crate::limits::CONNECTIONS_DEFAULT;
 use crate::listen;
 use crate::rates::RateSettings;
+use crate::trusted_proxies::{TrustedProxies, parse_network};
 
 /// How the server runs. A flag beats its environment variable, which beats the configuration file, which beats the default.
 #[derive(Debug, Clone, Args)]
@@ -78,6 +80,11 @@ pub(crate) struct Options {
     /// Requests a second that each IPv4 address or IPv6 /64 may send; no limit if not set.
     #[arg(long, env = "BOXOFFICE_RATE_LIMIT_PER_ADDRESS", value_parser = value_parser!(u32).range(1..))]
     rate_limit_per_address: Option<u32>,
+    /// Addresses and networks of the proxies in front of this server, such as `127.0.0.1,10.0.0.0/8`: a caller's address is the
+    /// right-most one in `X-Forwarded-For` or `Forwarded` that is not in this list. The server needs an API key then, also on loopback
+    /// [default: none].
+    #[arg(long, env = "BOXOFFICE_TRUSTED_PROXIES", value_delimiter = ',', value_parser = parse_network, value_name = "CIDR,...")]
+    trusted_proxies: Vec<IpNet>,
     /// Holds that each caller may have alive at one time; no limit if not set.
     #[arg(long, env = "BOXOFFICE_LIVE_HOLDS_PER_CALLER", value_parser = value_parser!(u32).range(1..))]
     live_holds_per_caller: Option<u32>,
@@ -136,8 +143,9 @@ async fn serve(options: &Options) -> Result<(), Failure> {
     let app = App::new(started.engine, settings)?;
     if !loopback && app.keys.is_empty() {
         return Err(Failure::new(format!(
-            "{} can be reached by others, and there is no API key. Make one first: boxoffice keys create {} --tenant default --role admin",
+            "{} can be reached {}, and there is no API key. Make one first: boxoffice keys create {} --tenant default --role admin",
             options.listen,
+            if options.trusted_proxies.is_empty() { "by others" } else { "through proxies" },
             place.option(),
         )));
     }
@@ -172,7 +180,8 @@ impl Options {
 
     fn app_settings(&self) -> AppSettings {
         AppSettings {
-            loopback: self.listen.ip().is_loopback(),
+            loopback: self.listen.ip().is_loopback() && self.trusted_proxies.is_empty(),
+            trusted_proxies: TrustedProxies::new(self.trusted_proxies.clone()),
             idempotency_keep_seconds: self.idempotency_keep_seconds,
             hold_ttl_seconds: self.hold_ttl_seconds,
             rates: RateSettings {
@@ -200,6 +209,12 @@ pub(super) async fn keep_open(
     // Before anybody is told that it listens: who was told may ask it to stop.
     let signals = Signals::new()?;
     tracing::info!("listening on http://{address}");
+    if app.is_open() {
+        tracing::warn!(
+            "no API key exists: every program on this machine is admin, and a proxy on this machine would make every visitor admin. Before \
+             others can reach it, create a key: POST /v1/keys, or boxoffice keys create --role admin"
+        );
+    }
     greet(address, app.is_open())?;
     let engine = app.engine.clone();
     let changes = kafka.as_ref().map(|kafka| tokio::spawn(changes::send(Arc::clone(&app), kafka.changes())));

@@ -1,6 +1,6 @@
 //! A small HTTP client over plain sockets, so that tests can also send what no library would.
 
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -74,11 +74,11 @@ impl Call {
         Ok(reply)
     }
 
-    /// Opens a live stream. The older HTTP is answered without chunks.
+    /// Opens a live stream.
     pub(crate) fn watch(self) -> Stream {
         let asked = format!("{} {}", self.method, self.path);
         let mut stream = connect(self.address).expect("the server takes connections");
-        stream.write_all(&self.text("HTTP/1.0")).expect("the server reads");
+        stream.write_all(&self.text("HTTP/1.1")).expect("the server reads");
         let mut reader = BufReader::new(stream);
         let (status, headers) = read_head(&mut reader).expect("a head");
         assert_eq!(status, 200, "{asked}");
@@ -86,6 +86,7 @@ impl Call {
         assert_eq!(kind, Some("text/event-stream"), "{asked}");
         let coding =
             headers.into_iter().find(|(name, _)| name == "content-encoding").map(|(_, coding)| coding);
+        let reader = BufReader::new(Chunks { reader, left: 0 });
         let reader: Box<dyn BufRead> = match coding.as_deref() {
             None => Box::new(reader),
             Some("gzip") => Box::new(BufReader::new(GzDecoder::new(reader))),
@@ -110,6 +111,32 @@ impl Call {
         let mut bytes = text.into_bytes();
         bytes.extend_from_slice(&self.body);
         bytes
+    }
+}
+
+/// What stands in the chunks of a body.
+struct Chunks<R> {
+    reader: R,
+    /// Bytes of the current chunk that were not read yet.
+    left: usize,
+}
+
+impl<R: BufRead> Read for Chunks<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 {
+            let mut length = String::new();
+            if self.reader.read_line(&mut length)? == 0 {
+                return Ok(0);
+            }
+            self.left = usize::from_str_radix(length.trim_end(), 16).expect("a length");
+        }
+        let read = (&mut self.reader).take(self.left as u64).read(buffer)?;
+        let ended = self.left == read;
+        self.left -= read;
+        if ended {
+            self.reader.read_line(&mut String::new())?;
+        }
+        Ok(read)
     }
 }
 

@@ -80,7 +80,12 @@ impl Server {
     }
 
     pub(crate) fn spawn(command: &mut Command) -> Server {
-        let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        Server::spawn_logging(command, Stdio::null())
+    }
+
+    /// The log goes there.
+    pub(crate) fn spawn_logging(command: &mut Command, log: impl Into<Stdio>) -> Server {
+        let child = command.stdout(Stdio::piped()).stderr(log).spawn();
         let mut child = child.unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         // It says where it is once it can be asked.

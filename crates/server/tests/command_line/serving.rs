@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 
 use serde_json::json;
 
-use crate::process::{Server, path, read_answer, run, within_deadline};
+use crate::process::{Server, boxoffice, path, read_answer, run, within_deadline};
 
 #[test]
 fn without_a_word_it_serves_and_says_where_to_click() {
@@ -72,10 +72,12 @@ fn a_live_stream_ends_well_when_it_is_asked_to_stop_packed_or_not() {
     let home = tempfile::tempdir().unwrap();
     let server = Server::on(&home.path().join("data"));
     server.create_hall(10);
+    let (_, made) = server.post("/v1/keys", &json!({ "role": "admin" }));
+    let key = made["key"].as_str().unwrap();
     let watch = |accepted: &str| {
         let mut stream = server.connect();
         let request = format!(
-            "GET /v1/events/hall/stream HTTP/1.0\r\nsec-fetch-site: same-origin\r\naccept-encoding: {accepted}\r\n\r\n"
+            "GET /v1/events/hall/stream HTTP/1.0\r\nauthorization: Bearer {key}\r\nsec-fetch-site: same-origin\r\naccept-encoding: {accepted}\r\n\r\n"
         );
         stream.write_all(request.as_bytes()).unwrap();
         // It has begun to answer.
@@ -116,4 +118,30 @@ fn the_demo_is_a_filled_arena_a_museum_and_a_bakery_with_life_in_them() {
         (arena["sequence"].as_u64().unwrap() > before).then_some(())
     });
     server.stop();
+}
+
+#[test]
+fn a_server_behind_proxies_needs_a_key_first_also_on_loopback() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let arguments =
+        ["serve", "--data", path(&data), "--listen", "127.0.0.1:0", "--trusted-proxies", "127.0.0.1,::1"];
+    run(&arguments).badly(1, &["can be reached through proxies", "boxoffice keys create"]);
+    run(&["keys", "create", "--data", path(&data), "--role", "admin"]).well();
+    let server = Server::start(&arguments);
+    assert_eq!(server.get("/v1/events").0, 401);
+    run(&["serve", "--data", path(&data), "--trusted-proxies", "proxy.example"])
+        .badly(2, &["proxy.example", "10.0.0.0/8"]);
+}
+
+#[test]
+fn a_server_without_keys_warns_at_start() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let log = home.path().join("log");
+    let mut command = boxoffice(&["serve", "--data", path(&data), "--listen", "127.0.0.1:0"]);
+    let server = Server::spawn_logging(&mut command, std::fs::File::create(&log).unwrap());
+    assert_eq!(server.get("/v1/events").0, 200);
+    let warning = std::fs::read_to_string(&log).unwrap();
+    assert!(warning.contains("no API key exists") && warning.contains("boxoffice keys create"), "{warning}");
 }

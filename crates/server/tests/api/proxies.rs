@@ -1,0 +1,125 @@
+//! Behind a proxy: a server without keys refuses, and a server with keys counts each visitor for itself.
+
+use std::io::{BufReader, Write};
+use std::sync::Arc;
+
+use serde_json::json;
+
+use crate::client::{Reply, connect, read_reply};
+use crate::server::{Server, Store};
+use crate::venue::{Venue, best, event_body, section};
+
+/// A header that the express lane leaves to the framework.
+const FRAMEWORK: (&str, &str) = ("TE", "trailers");
+
+/// Sends these bytes on a connection of their own.
+fn send(server: &Server, bytes: &str) -> Reply {
+    let mut stream = connect(server.address).expect("the server takes connections");
+    stream.write_all(bytes.as_bytes()).expect("the server reads");
+    read_reply(&mut BufReader::new(stream), false).expect("an answer")
+}
+
+fn expect_refusal(reply: &Reply, reason: &str) {
+    let detail = reply.expect_problem(403, "FORBIDDEN")["detail"].to_string();
+    for words in [reason, "no API keys", "keys create --role admin"] {
+        assert!(detail.contains(words), "{words:?} is not in {detail}");
+    }
+}
+
+#[test]
+fn a_server_without_keys_refuses_what_a_proxy_forwarded() {
+    let hall = Venue::hall(1, 9);
+    for (name, value) in [
+        ("X-Forwarded-For", "192.0.2.1"),
+        ("x-forwarded-for", ""),
+        ("Forwarded", "for=192.0.2.1"),
+        ("X-Real-IP", "192.0.2.1"),
+        ("Via", "1.1 proxy"),
+    ] {
+        let reason = format!("through a proxy (`{}`)", name.to_ascii_lowercase());
+        let book = || hall.booking_call(&best(1)).header(name, value);
+        expect_refusal(&book().send(), &reason);
+        expect_refusal(&book().header(FRAMEWORK.0, FRAMEWORK.1).send(), &reason);
+        expect_refusal(&hall.server.call("GET", &hall.at("")).header(name, value).send(), &reason);
+        assert_eq!(hall.server.call("GET", "/healthz").header(name, value).send().status, 200);
+    }
+    hall.booked(&best(1));
+}
+
+/// What nginx 1.22 sends with `proxy_pass http://127.0.0.1:8080;` or `proxy_pass http://boxoffice;` and nothing else configured.
+#[test]
+fn a_server_without_keys_refuses_what_nginx_sends_by_default() {
+    let hall = Venue::hall(1, 9);
+    let here = hall.server.address.to_string();
+    let body = hall.wanted(&best(1)).to_string();
+    for host in [here.as_str(), "boxoffice"] {
+        let read = format!(
+            "GET {} HTTP/1.0\r\nHost: {host}\r\nConnection: close\r\nUser-Agent: curl/7.88.1\r\nAccept: */*\r\n\r\n",
+            hall.at("")
+        );
+        expect_refusal(&send(&hall.server, &read), "through a proxy (`HTTP/1.0`)");
+        let book = format!(
+            "POST /v1/bookings HTTP/1.0\r\nHost: {host}\r\nConnection: close\r\nContent-Length: {}\r\n\
+             User-Agent: curl/7.88.1\r\nAccept: */*\r\nContent-Type: application/json\r\n\r\n{body}",
+            body.len()
+        );
+        expect_refusal(&send(&hall.server, &book), "through a proxy (`HTTP/1.0`)");
+    }
+    // With `proxy_http_version 1.1` only the name of the upstream shows.
+    let read = format!("GET {} HTTP/1.1\r\nHost: boxoffice\r\nConnection: close\r\n\r\n", hall.at(""));
+    expect_refusal(&send(&hall.server, &read), "`Host` is not a name of this machine");
+    assert_eq!(hall.show()["stats"]["held"], 0);
+}
+
+/// A hall on a server that trusts these proxies and lets each visitor hold one booking; the visitors' key.
+fn hall_behind(proxies: &str) -> (Venue, String) {
+    let server = Arc::new(Store::new().serve(&[]));
+    Venue::create(&server, "event", &event_body("gala", &section(5, 10)));
+    let public = server.post("/v1/keys", &json!({ "role": "public" }));
+    let key = public.expect(201)["key"].as_str().expect("a key").to_owned();
+    let store = Arc::into_inner(server).expect("the only owner").kill();
+    let server = store.serve(&["--trusted-proxies", proxies, "--live-holds-per-caller", "1"]);
+    (Venue { server: Arc::new(server), kind: "event", id: "gala".to_owned() }, key)
+}
+
+#[test]
+fn limits_count_the_visitor_that_a_trusted_proxy_names_on_both_lanes() {
+    for framework in [false, true] {
+        let (hall, key) = hall_behind("127.0.0.1, 10.0.0.0/8");
+        for (name, value, expected) in [
+            ("X-Forwarded-For", "192.0.2.1", 201),
+            ("X-Forwarded-For", "192.0.2.1", 429),
+            ("X-Forwarded-For", "198.51.100.7, 192.0.2.1, 10.0.0.3", 429),
+            ("Forwarded", "for=\"192.0.2.1:4711\";proto=https", 429),
+            ("X-Forwarded-For", "192.0.2.2", 201),
+            ("X-Forwarded-For", "2001:db8::1", 201),
+            ("X-Forwarded-For", "2001:db8::2", 429),
+            ("Forwarded", "for=\"[2001:db8:0:1::1]:4711\"", 201),
+            // Not an address: the proxy itself is the caller.
+            ("X-Forwarded-For", "unknown", 201),
+            ("Accept", "*/*", 429),
+        ] {
+            let mut call = hall.booking_call(&best(1)).header("Authorization", &format!("Bearer {key}"));
+            call = call.header(name, value);
+            if framework {
+                call = call.header(FRAMEWORK.0, FRAMEWORK.1);
+            }
+            let reply = call.send();
+            assert_eq!(reply.status, expected, "{name}: {value} (framework: {framework}): {}", reply.text());
+        }
+        let both = hall.booking_call(&best(1)).header("Authorization", &format!("Bearer {key}"));
+        let both = both.header("X-Forwarded-For", "192.0.2.8").header("Forwarded", "for=192.0.2.9");
+        let both = if framework { both.header(FRAMEWORK.0, FRAMEWORK.1) } else { both };
+        both.send().expect_problem(400, "REQUEST_REFUSED");
+    }
+}
+
+#[test]
+fn a_header_of_a_client_that_is_no_trusted_proxy_changes_nothing() {
+    let (hall, key) = hall_behind("10.0.0.0/8");
+    let book = |client: &str| {
+        let call = hall.booking_call(&best(1)).header("Authorization", &format!("Bearer {key}"));
+        call.header("X-Forwarded-For", client).send().status
+    };
+    assert_eq!(["192.0.2.1", "192.0.2.2", "192.0.2.3"].map(book), [201, 429, 429]);
+}
