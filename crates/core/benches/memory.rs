@@ -94,7 +94,8 @@ fn book(number: u32) -> Command {
     };
     let mut digest = [0; 16];
     digest[..4].copy_from_slice(&number.to_be_bytes());
-    let key = Idempotency { key: KeyDigest(digest), fingerprint: number.into(), keep_seconds: 86_400 };
+    let key =
+        Idempotency { key: KeyDigest(digest), fingerprint: u64::from(number).into(), keep_seconds: 86_400 };
     Command { by: Actor(1), idempotency: Some(key), action: Action::Book(Box::new(book)) }
 }
 

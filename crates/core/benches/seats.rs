@@ -276,7 +276,8 @@ impl Hall {
             metadata: None,
             redeem_code: RedeemCode::from_random((number >> 32) as u32),
         };
-        let idempotency = Idempotency { key: KeyDigest(digest), fingerprint: number, keep_seconds: 86_400 };
+        let idempotency =
+            Idempotency { key: KeyDigest(digest), fingerprint: number.into(), keep_seconds: 86_400 };
         Command { by: Actor(1), idempotency: Some(idempotency), action: Action::Book(Box::new(book)) }
     }
 

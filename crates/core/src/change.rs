@@ -12,7 +12,7 @@ use crate::booking::{Booking, Units};
 use crate::event::EventPlan;
 use crate::event_info::EventInfo;
 use crate::ids::{Actor, BookingId, RedeemCode};
-use crate::memory::KeyDigest;
+use crate::memory::{Fingerprint, KeyDigest};
 use crate::money::{Money, PriceStep};
 use crate::outcome::Reply;
 use crate::rules::Terms;
@@ -143,7 +143,7 @@ pub enum Change {
         /// Which.
         key: KeyDigest,
         /// Of the request.
-        fingerprint: u64,
+        fingerprint: Fingerprint,
         /// Until when.
         keep_until: Timestamp,
         /// What to answer.

@@ -11,7 +11,7 @@ use crate::inventory::Inventory;
 use crate::snapshot::Snapshot;
 
 /// The version written in front of everything.
-pub const FORMAT_VERSION: u8 = 2;
+pub const FORMAT_VERSION: u8 = 3;
 
 /// Bytes that are not a command, a list of changes or an inventory of a known version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

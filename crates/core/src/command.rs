@@ -8,7 +8,7 @@ use crate::commands::{
     PatchSlot, Redeem, UnblockSeats, Unredeem,
 };
 use crate::ids::Actor;
-use crate::memory::KeyDigest;
+use crate::memory::{Fingerprint, KeyDigest};
 
 /// One request to one inventory. Ids, codes and keys in it were made outside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,9 +33,9 @@ impl Command {
 pub struct Idempotency {
     /// Of the key.
     pub key: KeyDigest,
-    /// Of the caller and the request as parsed: the same for the same request of the same caller, whatever ids were
-    /// made for it.
-    pub fingerprint: u64,
+    /// Of the caller and the request as parsed, without contact details: the same for the same request of the same caller, whatever ids
+    /// were made for it.
+    pub fingerprint: Fingerprint,
     /// How long the answer is kept, from the decision; never shorter than the longest hold of the inventory.
     pub keep_seconds: u32,
 }

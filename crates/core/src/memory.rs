@@ -11,13 +11,24 @@ use crate::time::Timestamp;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct KeyDigest(pub [u8; 16]);
 
+/// A keyed hash of a caller and a request, made by the caller. Without the key nothing about the request can be told from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fingerprint(pub [u8; 16]);
+
+/// For tests and simulations, whose requests have numbers.
+impl From<u64> for Fingerprint {
+    fn from(number: u64) -> Fingerprint {
+        Fingerprint(u128::from(number).to_le_bytes())
+    }
+}
+
 /// What one key remembers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remembered {
     /// Which key.
     pub key: KeyDigest,
     /// Of the request the answer belongs to.
-    pub fingerprint: u64,
+    pub fingerprint: Fingerprint,
     /// The first answer.
     pub outcome: Outcome,
     /// The sequence in that answer.

@@ -19,7 +19,7 @@ use crate::limits::{
     BOOKING_VERSION_MAX, BOOKINGS_PER_INVENTORY_MAX, BOXES_PER_SHOP_MAX, KEYS_PER_INVENTORY_MAX,
     NAME_CHARACTERS_MAX, POOL_CAPACITY_MAX, SEQUENCE_MAX, TICKETS_PER_SCHEDULE_MAX, UNITS_PER_BOOKING_MAX,
 };
-use crate::memory::{KeyDigest, Memory, Remembered};
+use crate::memory::{Fingerprint, KeyDigest, Memory, Remembered};
 use crate::money::Money;
 use crate::outcome::{Grant, Moved, Outcome};
 use crate::pool::{Claim, Pool};
@@ -72,7 +72,7 @@ enum StockForm {
 struct KeyForm {
     key: KeyDigest,
     keep_until: Timestamp,
-    fingerprint: u64,
+    fingerprint: Fingerprint,
     sequence: u64,
     decided_at: Timestamp,
     answer: AnswerForm,

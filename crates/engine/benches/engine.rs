@@ -275,7 +275,7 @@ fn booking(engine: &Engine, hall: InventoryNumber, client: u64, turn: u64) -> Co
     let id = engine.new_booking_id(hall);
     let code = engine.new_redeem_code();
     let book = Book::new(id, &format!("user-{number:x}"), want, code);
-    let idempotency = Idempotency { key: KeyDigest(key), fingerprint: random, keep_seconds: 86_400 };
+    let idempotency = Idempotency { key: KeyDigest(key), fingerprint: random.into(), keep_seconds: 86_400 };
     Command { by: Actor(1), idempotency: Some(idempotency), action: Action::Book(Box::new(book)) }
 }
 

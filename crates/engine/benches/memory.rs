@@ -97,6 +97,6 @@ fn hold(hall: InventoryNumber, number: u64) -> Command {
     let mut key = [0; 16];
     key[..8].copy_from_slice(&random.to_be_bytes());
     key[8..].copy_from_slice(&number.to_be_bytes());
-    let idempotency = Idempotency { key: KeyDigest(key), fingerprint: random, keep_seconds: 86_400 };
+    let idempotency = Idempotency { key: KeyDigest(key), fingerprint: random.into(), keep_seconds: 86_400 };
     Command { by: Actor(1), idempotency: Some(idempotency), action: Action::Book(Box::new(book)) }
 }

@@ -126,12 +126,22 @@ impl Contacts {
         caller: &Caller,
         bookings: impl IntoIterator<Item = &'a Booking>,
     ) -> Result<ContactKeys, SubmitError> {
-        let mut keys = ContactKeys { tenant: Arc::clone(&caller.tenant), by_document: HashMap::new() };
-        if !caller.reads_contacts() {
-            return Ok(keys);
+        if caller.reads_contacts() {
+            self.keys_of(&caller.tenant, bookings).await
+        } else {
+            self.keys_of(&caller.tenant, []).await
         }
+    }
+
+    /// The keys that open the contacts of these bookings, for what no caller is shown.
+    pub(crate) async fn keys_of<'a>(
+        &self,
+        tenant: &Arc<str>,
+        bookings: impl IntoIterator<Item = &'a Booking>,
+    ) -> Result<ContactKeys, SubmitError> {
+        let mut keys = ContactKeys { tenant: Arc::clone(tenant), by_document: HashMap::new() };
         let mut unread = HashSet::new();
-        for document in documents_of(&caller.tenant, bookings) {
+        for document in documents_of(tenant, bookings) {
             match self.cached(&document) {
                 Some(key) => drop(keys.by_document.insert(document, key)),
                 None => drop(unread.insert(document)),
@@ -195,6 +205,14 @@ impl ContactKeys {
     /// How to reach the customer of a booking; `None` if it does not say, its key was erased or is not among these.
     pub(crate) fn open(&self, booking: &Booking) -> Option<Box<Contact>> {
         self.open_sealed(&booking.customer, booking.contact()?).map(Box::new)
+    }
+
+    /// Whether a booking was made with this contact or with none. An erased contact is compared with nothing.
+    pub(crate) fn is_same(&self, booking: &Booking, contact: Option<&Contact>) -> bool {
+        match booking.contact() {
+            None => contact.is_none(),
+            Some(_) => self.open(booking).is_none_or(|opened| Some(&*opened) == contact),
+        }
     }
 
     /// See [`ContactKeys::open`].

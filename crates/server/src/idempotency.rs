@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use boxoffice_core::command::Idempotency;
-use boxoffice_core::memory::KeyDigest;
+use boxoffice_core::memory::{Fingerprint, KeyDigest};
 use serde::Serialize;
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
@@ -103,7 +103,7 @@ impl IdempotencyKey {
         let digest = digest.as_bytes().first_chunk().expect("a hash is longer");
         Some(Idempotency {
             key: KeyDigest(*digest),
-            fingerprint: fingerprint(caller, operation, request),
+            fingerprint: fingerprint(app, caller, operation, request),
             keep_seconds: app.settings.idempotency_keep_seconds,
         })
     }
@@ -129,7 +129,12 @@ impl<T: Serialize> Understood for T {
 }
 
 /// Of the caller and the request as it was understood.
-pub(crate) fn fingerprint(caller: &Caller, operation: &str, request: &impl Understood) -> u64 {
+pub(crate) fn fingerprint(
+    app: &App,
+    caller: &Caller,
+    operation: &str,
+    request: &impl Understood,
+) -> Fingerprint {
     // An answer is repeated to whoever may see it: those who run the house see all, others what they asked for.
     let asker = match caller.role {
         Role::Admin | Role::Operator => 0,
@@ -141,7 +146,7 @@ pub(crate) fn fingerprint(caller: &Caller, operation: &str, request: &impl Under
     together.extend_from_slice(&(operation.len() as u64).to_le_bytes());
     together.extend_from_slice(operation.as_bytes());
     request.write(&mut together);
-    u64::from_le_bytes(*blake3::hash(&together).as_bytes().first_chunk().expect("a hash is longer"))
+    app.secret.fingerprint(&together)
 }
 
 #[cfg(test)]

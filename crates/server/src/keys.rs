@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use boxoffice_core::ids::Actor;
+use boxoffice_core::memory::Fingerprint;
 use boxoffice_core::time::Timestamp;
 use boxoffice_engine::Engine;
 use boxoffice_engine::store::StoreError;
@@ -41,7 +42,7 @@ pub(crate) struct Key {
     /// Of the secret.
     hash: [u8; 32],
     /// Of the request that made it, if that had an idempotency key.
-    pub(crate) fingerprint: Option<u64>,
+    pub(crate) fingerprint: Option<Fingerprint>,
 }
 
 impl Key {
@@ -77,7 +78,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) name: Option<String>,
     /// Id and secret are derived from these bytes: random, or from an idempotency key, so that a retry finds the same key.
     pub(crate) seed: [u8; 32],
-    pub(crate) fingerprint: Option<u64>,
+    pub(crate) fingerprint: Option<Fingerprint>,
 }
 
 const PREFIX: &str = "bo";

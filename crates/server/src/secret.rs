@@ -1,13 +1,18 @@
 //! What is derived instead of stored: hold tokens and made-up ids, from one secret of the store.
 
 use boxoffice_core::ids::BookingId;
+use boxoffice_core::memory::Fingerprint;
 use boxoffice_engine::{Engine, SubmitError};
 
 use crate::ids::readable;
 use crate::problem::Problem;
 
 /// The store's secret. Whoever has it can act on every hold.
-pub(crate) struct Secret([u8; 32]);
+pub(crate) struct Secret {
+    root: [u8; 32],
+    /// Derived once: every booking under a key has a fingerprint.
+    fingerprint_key: [u8; 32],
+}
 
 const DOCUMENT: &str = "setting/secret";
 const TOKEN_CHARACTERS: usize = 26;
@@ -25,7 +30,17 @@ impl Secret {
         }
         let bytes = found.pop().and_then(|(_, contents)| contents.try_into().ok());
         let damaged = || Problem::from(SubmitError::Damaged("the store's secret is not 32 bytes".into()));
-        bytes.map(Secret).ok_or_else(damaged)
+        bytes.map(Secret::new).ok_or_else(damaged)
+    }
+
+    fn new(root: [u8; 32]) -> Secret {
+        Secret { root, fingerprint_key: derive(&root, "fingerprint", &[]) }
+    }
+
+    /// Of a request, for the journal: who reads the journal without this secret cannot try requests until one fits.
+    pub(crate) fn fingerprint(&self, request: &[u8]) -> Fingerprint {
+        let hash = blake3::keyed_hash(&self.fingerprint_key, request);
+        Fingerprint(*hash.as_bytes().first_chunk().expect("a hash has 32 bytes"))
     }
 
     /// Lets whoever made a hold act on it.
@@ -49,12 +64,16 @@ impl Secret {
 
     /// Bytes that only this store can make, the same ones for the same parts.
     pub(crate) fn derive(&self, purpose: &str, parts: &[&[u8]]) -> [u8; 32] {
-        // Hashed at once: a hasher for pieces is two thousand bytes, and each booking that is answered has a token.
-        let mut together = Vec::with_capacity(64);
-        for part in std::iter::once(purpose.as_bytes()).chain(parts.iter().copied()) {
-            together.extend_from_slice(&(part.len() as u64).to_le_bytes());
-            together.extend_from_slice(part);
-        }
-        *blake3::keyed_hash(&self.0, &together).as_bytes()
+        derive(&self.root, purpose, parts)
     }
+}
+
+fn derive(root: &[u8; 32], purpose: &str, parts: &[&[u8]]) -> [u8; 32] {
+    // Hashed at once: a hasher for pieces is two thousand bytes, and each booking that is answered has a token.
+    let mut together = Vec::with_capacity(64);
+    for part in std::iter::once(purpose.as_bytes()).chain(parts.iter().copied()) {
+        together.extend_from_slice(&(part.len() as u64).to_le_bytes());
+        together.extend_from_slice(part);
+    }
+    *blake3::keyed_hash(root, &together).as_bytes()
 }

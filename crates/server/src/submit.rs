@@ -19,7 +19,7 @@ use crate::idempotency::{IdempotencyKey, Understood};
 use crate::keys::Role;
 use crate::measure;
 use crate::problem::Problem;
-use crate::routes::bookings::create::booking_id_taken;
+use crate::routes::bookings::create::used_for_another_request;
 use crate::routes::bookings::kind_of;
 
 /// A request on its way: who sends it, under which key, and what it is, for the fingerprint.
@@ -78,11 +78,23 @@ fn booking_of(grant: &Grant) -> &Booking {
 
 /// The bookings of answers that granted something to one.
 pub(crate) fn granted_bookings(answers: &[Result<Answer, SubmitError>]) -> impl Iterator<Item = &Booking> {
-    answers.iter().filter_map(|answer| match &answer.as_ref().ok()?.outcome {
-        Outcome::Granted(Grant::Booking(booking)) => Some(&**booking),
-        Outcome::Granted(Grant::Moved(moved)) => Some(&*moved.booking),
-        Outcome::Granted(_) | Outcome::Refused(_) => None,
+    answers.iter().filter_map(|answer| granted_booking(answer.as_ref().ok()?))
+}
+
+/// The same of those answers that are first answers again.
+pub(crate) fn replayed_bookings(answers: &[Result<Answer, SubmitError>]) -> impl Iterator<Item = &Booking> {
+    answers.iter().filter_map(|answer| {
+        let answer = answer.as_ref().ok()?;
+        if answer.replayed { granted_booking(answer) } else { None }
     })
+}
+
+fn granted_booking(answer: &Answer) -> Option<&Booking> {
+    match &answer.outcome {
+        Outcome::Granted(Grant::Booking(booking)) => Some(booking),
+        Outcome::Granted(Grant::Moved(moved)) => Some(&moved.booking),
+        Outcome::Granted(_) | Outcome::Refused(_) => None,
+    }
 }
 
 impl<T: Understood> Asked<'_, T> {
@@ -119,7 +131,7 @@ impl<T: Understood> Asked<'_, T> {
         match answer::granted(&answer, Some(&stock), self.caller) {
             Ok(_) => Ok(Granted { answer, stock, contact: None }),
             Err(problem) if problem.code == "IDEMPOTENCY_KEY_REUSED" && self.key.is_booking_id() => {
-                Err(booking_id_taken("This id was used for another booking request. Choose another one."))
+                Err(used_for_another_request(self.key))
             }
             Err(mut problem) => {
                 self.hide_others_booking(&mut problem).await?;

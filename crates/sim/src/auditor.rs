@@ -11,7 +11,7 @@ use boxoffice_core::codec::encode_inventory;
 use boxoffice_core::command::Action;
 use boxoffice_core::ids::BookingId;
 use boxoffice_core::inventory::Inventory;
-use boxoffice_core::memory::KeyDigest;
+use boxoffice_core::memory::{Fingerprint, KeyDigest};
 use boxoffice_core::outcome::{Grant, Outcome};
 use boxoffice_core::refusal::{Refusal, RefusalKind};
 use boxoffice_core::time::Timestamp;
@@ -432,7 +432,7 @@ fn check_keys(history: &History) -> Result<(), Violation> {
     Ok(())
 }
 
-fn fingerprint(asked: &Asked) -> Option<u64> {
+fn fingerprint(asked: &Asked) -> Option<Fingerprint> {
     asked.command.idempotency.map(|idempotency| idempotency.fingerprint)
 }
 

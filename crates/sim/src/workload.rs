@@ -108,7 +108,7 @@ impl Workload {
 /// The same key on another request.
 fn misused(mut command: Command, random: &mut Random) -> Command {
     if let Some(idempotency) = &mut command.idempotency {
-        idempotency.fingerprint = random.number();
+        idempotency.fingerprint = random.number().into();
     }
     command
 }
@@ -188,7 +188,11 @@ impl Stage {
         let idempotency = random.percent(60).then(|| {
             let mut digest = [0; 16];
             digest[..8].copy_from_slice(&key.to_le_bytes());
-            Idempotency { key: KeyDigest(digest), fingerprint: random.number(), keep_seconds: KEEP_SECONDS }
+            Idempotency {
+                key: KeyDigest(digest),
+                fingerprint: random.number().into(),
+                keep_seconds: KEEP_SECONDS,
+            }
         });
         let command = Command { by: Actor(random.between(1, 3)), idempotency, action };
         if idempotency.is_some() {

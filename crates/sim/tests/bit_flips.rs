@@ -281,7 +281,7 @@ fn booking_of(inventory: InventoryNumber, number: u64, chosen: bool) -> BookingI
 
 fn keyed(number: u64, action: Action) -> Command {
     let key = KeyDigest(u128::from(number).to_be_bytes());
-    let idempotency = Some(Idempotency { key, fingerprint: number, keep_seconds: 86_400 });
+    let idempotency = Some(Idempotency { key, fingerprint: number.into(), keep_seconds: 86_400 });
     Command { by: Actor(1), idempotency, action }
 }
 

@@ -43,7 +43,7 @@ fn book(number: u8) -> Command {
     let id = BookingId::from_bytes([number; 16]);
     let book = Book::new(id, &customer, want, RedeemCode::from_random(number.into()));
     let key = KeyDigest([number; 16]);
-    let idempotency = Some(Idempotency { key, fingerprint: number.into(), keep_seconds: 60 });
+    let idempotency = Some(Idempotency { key, fingerprint: u64::from(number).into(), keep_seconds: 60 });
     Command { by: Actor(1), idempotency, action: Action::Book(Box::new(book)) }
 }
 

@@ -43,7 +43,8 @@ pub(crate) fn hold(id: BookingId, customer: &str) -> Command {
     let want = Want::Event { seats: SeatWish::Best(best), areas: Vec::new() };
     let code = RedeemCode::from_random(u32::from_be_bytes(id.to_bytes()[6..10].try_into().unwrap()));
     let book = Book::new(id, customer, want, code);
-    let idempotency = Idempotency { key: KeyDigest(id.to_bytes()), fingerprint: 1, keep_seconds: 86_400 };
+    let idempotency =
+        Idempotency { key: KeyDigest(id.to_bytes()), fingerprint: 1.into(), keep_seconds: 86_400 };
     Command { by: Actor(1), idempotency: Some(idempotency), action: Action::Book(Box::new(book)) }
 }
 

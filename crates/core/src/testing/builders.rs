@@ -58,7 +58,11 @@ impl From<Action> for Command {
 
 /// A key on any command.
 pub(crate) fn keyed(key: &str, fingerprint: u64, command: impl Into<Command>) -> Command {
-    let idempotency = Some(Idempotency { key: KeyDigest(id(key).to_bytes()), fingerprint, keep_seconds: 60 });
+    let idempotency = Some(Idempotency {
+        key: KeyDigest(id(key).to_bytes()),
+        fingerprint: fingerprint.into(),
+        keep_seconds: 60,
+    });
     Command { idempotency, ..command.into() }
 }
 

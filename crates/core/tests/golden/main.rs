@@ -97,7 +97,7 @@ fn damaged_bytes_are_refused_and_never_panic() {
     assert_eq!(decode_command(&newer), Err(DecodeError::UnknownVersion(FORMAT_VERSION + 1)));
     assert_eq!(
         decode_command(&newer).unwrap_err().to_string(),
-        "format version 3 is not known; this program reads version 2"
+        "format version 4 is not known; this program reads version 3"
     );
     for (name, bytes) in golden(include_str!("changes.txt")) {
         for length in 1..bytes.len() {

@@ -14,7 +14,7 @@ use boxoffice_core::commands::{
 use boxoffice_core::event::{AreaPlan, EventPlan, SeatName, SectionPlan, SubsectionPlan};
 use boxoffice_core::event_info::{EventInfo, EventInfoPatch};
 use boxoffice_core::ids::{Actor, BookingId, RedeemCode};
-use boxoffice_core::memory::KeyDigest;
+use boxoffice_core::memory::{Fingerprint, KeyDigest};
 use boxoffice_core::money::{Currency, Money, PriceStep};
 use boxoffice_core::outcome::Reply;
 use boxoffice_core::pool::Pool;
@@ -139,7 +139,11 @@ fn book(want: Want) -> Action {
 pub(crate) fn commands() -> Vec<(&'static str, Command)> {
     let currency = Currency(*b"TWD");
     let text = str::to_owned;
-    let key = Idempotency { key: KeyDigest([0x4B; 16]), fingerprint: u64::MAX, keep_seconds: 86_400 };
+    let key = Idempotency {
+        key: KeyDigest([0x4B; 16]),
+        fingerprint: Fingerprint([0xF1; 16]),
+        keep_seconds: 86_400,
+    };
     let areas_wished = vec![AreaWish { name: "standing".into(), quantity: 2 }];
     let ticket = (Arc::from("T1"), Ticket { active: true, expires_at: Some(moment(5)) });
     let actions = vec![
@@ -412,7 +416,7 @@ fn pool() -> Pool {
 }
 
 fn remembered(reply: Reply) -> Change {
-    Change::Remembered { key: KeyDigest([0x4B; 16]), fingerprint: 1, keep_until: moment(9), reply }
+    Change::Remembered { key: KeyDigest([0x4B; 16]), fingerprint: 1.into(), keep_until: moment(9), reply }
 }
 
 pub(crate) fn changes() -> Vec<Change> {

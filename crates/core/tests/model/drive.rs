@@ -143,7 +143,7 @@ impl Drive<'_> {
         }
         self.count(command, &prediction, &applied);
         let first = KeptAnswer {
-            fingerprint: 0,
+            fingerprint: 0.into(),
             outcome: applied.outcome.clone(),
             sequence: applied.sequence,
             decided_at: applied.decided_at,

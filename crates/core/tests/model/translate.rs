@@ -92,7 +92,11 @@ impl Translator {
             99 => 30 * 86_400 + 1,
             keep => [60, 1, 600, 7_200][usize::from(keep % 4)],
         };
-        Idempotency { key: KeyDigest([key.number; 16]), fingerprint: self.sent.len() as u64, keep_seconds }
+        Idempotency {
+            key: KeyDigest([key.number; 16]),
+            fingerprint: (self.sent.len() as u64).into(),
+            keep_seconds,
+        }
     }
 
     /// One of the last commands; those with a key come first.

@@ -88,7 +88,7 @@ pub(crate) fn hold(id: BookingId, quantity: u32) -> Command {
     let bytes = id.to_bytes();
     let code = RedeemCode::from_random(u32::from(bytes[5]) << 8 | u32::from(bytes[4]));
     let book = Book::new(id, &format!("customer-{}", bytes[5]), want, code);
-    let idempotency = Idempotency { key: KeyDigest(bytes), fingerprint: 1, keep_seconds: 86_400 };
+    let idempotency = Idempotency { key: KeyDigest(bytes), fingerprint: 1.into(), keep_seconds: 86_400 };
     Command { by: Actor(1), idempotency: Some(idempotency), action: Action::Book(Box::new(book)) }
 }
 

@@ -12,6 +12,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use boxoffice_core::command::{Action, Command};
 use boxoffice_core::ids::{BookingId, InventoryKind};
+use boxoffice_core::memory::Fingerprint;
 use boxoffice_core::outcome::Outcome;
 use boxoffice_core::refusal::Refusal;
 use boxoffice_core::time::Timestamp;
@@ -25,7 +26,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::bookings::create::{OPERATION, admit_hold, created, settle_hold};
+use super::bookings::create::{OPERATION, admit_hold, check_contact, created, settle_hold};
 use super::bookings::new_booking::NewBooking;
 use super::bookings::{acted, operation};
 use crate::app::App;
@@ -37,7 +38,7 @@ use crate::limits::BATCH_COMMANDS_MAX;
 use crate::outer::{REPLAYED, RequestId};
 use crate::problem::Problem;
 use crate::routes::idempotency_key_reused;
-use crate::submit::{Asked, Granted, granted_bookings, stock_after, untold};
+use crate::submit::{Asked, Granted, granted_bookings, replayed_bookings, stock_after, untold};
 use command::{BatchCommand, On, Op};
 
 /// Many commands.
@@ -129,7 +130,7 @@ pub(crate) async fn batch(
         app: &app,
         caller: &caller,
         request_id: &request_id,
-        batch: header_key.0.as_ref().map(|_| fingerprint_of(&caller, &commands)),
+        batch: header_key.0.as_ref().map(|_| fingerprint_of(&app, &caller, &commands)),
         claims: HashMap::new(),
         known: HashMap::new(),
         replayed: false,
@@ -174,9 +175,9 @@ fn read(bytes: &[u8]) -> Result<Vec<BatchCommand>, Problem> {
 }
 
 /// Of all commands together.
-fn fingerprint_of(caller: &Caller, commands: &[BatchCommand]) -> u64 {
-    let each: Vec<u64> = commands.iter().map(|command| command.fingerprint(caller)).collect();
-    fingerprint(caller, "batch", &each)
+fn fingerprint_of(app: &App, caller: &Caller, commands: &[BatchCommand]) -> Fingerprint {
+    let each: Vec<Fingerprint> = commands.iter().map(|command| command.fingerprint(app, caller)).collect();
+    fingerprint(app, caller, "batch", &each)
 }
 
 /// The commands in parts, so that each acts only on bookings that were made before its part: whether they were, and by whom, has
@@ -229,7 +230,7 @@ struct Answered<'a> {
     caller: &'a Caller,
     request_id: &'a str,
     /// The fingerprint of the whole, if the header has a key: each command that is remembered under that key is remembered with it.
-    batch: Option<u64>,
+    batch: Option<Fingerprint>,
     /// Where the header's key stands for this batch, and where that could not be had.
     claims: HashMap<InventoryNumber, Result<(), Problem>>,
     /// Where bookings are that the caller may act on: those that were found there, and those that this batch made under ids of the caller's own.
@@ -384,6 +385,7 @@ impl Answered<'_> {
         } else {
             self.app.contacts.keys_for(self.caller, []).await
         };
+        let of_replays = self.app.contacts.keys_of(&self.caller.tenant, replayed_bookings(&answers)).await;
         let mut answers = answers.into_iter();
         let mut seen: Option<(InventoryNumber, Arc<StockView>)> = None;
         for ((index, command), one) in (first..).zip(part).zip(sent) {
@@ -393,7 +395,13 @@ impl Answered<'_> {
                 Ok(sent) => {
                     let answer = answers.next().expect("one for each");
                     let key = || command.key(index, header_key).expect("it was sent with its key");
-                    let result = self.understand(&sent, key, answer, &mut seen).await;
+                    let mut result = self.understand(&sent, key, answer, &mut seen).await;
+                    if let (Op::Book(request), Ok(granted)) = (&command.op, &result)
+                        && granted.answer.replayed
+                        && let Err(problem) = check_contact(&of_replays, request, &key(), granted)
+                    {
+                        result = Err(problem);
+                    }
                     if let Some(admitted) = sent.admitted {
                         settle_hold(self.app, self.caller, admitted, result.as_ref().ok());
                         if sent.is_named && result.is_ok() {
@@ -473,7 +481,7 @@ impl Answered<'_> {
         let (app, caller) = (self.app, self.caller);
         let batch = self.batch.filter(|_| command.key.is_none());
         let in_batch = |operation: String| match batch {
-            Some(batch) => format!("{operation} in {batch:016x}"),
+            Some(Fingerprint(batch)) => format!("{operation} in {:032x}", u128::from_be_bytes(batch)),
             None => operation,
         };
         let (id, verb, action) = match &command.op {

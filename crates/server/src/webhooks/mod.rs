@@ -18,6 +18,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use boxoffice_core::ids::Actor;
+use boxoffice_core::memory::Fingerprint;
 use boxoffice_core::time::Timestamp;
 use boxoffice_engine::Engine;
 use boxoffice_engine::store::StoreError;
@@ -77,7 +78,7 @@ pub(crate) struct Webhook {
     /// It answered 410: nothing is sent any more.
     pub(crate) disabled_at_ms: Option<i64>,
     /// Of the request that made it, if that had an idempotency key.
-    pub(crate) fingerprint: Option<u64>,
+    pub(crate) fingerprint: Option<Fingerprint>,
 }
 
 impl Webhook {

@@ -9,6 +9,7 @@ mod common;
 mod crash;
 mod customers;
 mod documented;
+mod erasure;
 mod errors;
 mod events;
 mod express;

@@ -227,7 +227,7 @@ impl Client {
 
     fn keyed(&mut self, inventory: InventoryNumber, action: Action) -> Sent {
         let key = KeyDigest(self.random.random());
-        let idempotency = Some(Idempotency { key, fingerprint: 1, keep_seconds: KEEP_SECONDS });
+        let idempotency = Some(Idempotency { key, fingerprint: 1.into(), keep_seconds: KEEP_SECONDS });
         Sent { key, inventory, command: Command { by: Actor(1), idempotency, action } }
     }
 }

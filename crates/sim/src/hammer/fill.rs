@@ -88,7 +88,7 @@ impl Stadiums {
         book.hold_ttl_seconds = Some(HOLD_SECONDS).filter(|_| !book.confirm);
         let digest = blake3::hash(&booking.to_le_bytes());
         let key = KeyDigest(*digest.as_bytes().first_chunk().expect("a hash has 32 bytes"));
-        let idempotency = Some(Idempotency { key, fingerprint: booking, keep_seconds: KEEP_SECONDS });
+        let idempotency = Some(Idempotency { key, fingerprint: booking.into(), keep_seconds: KEEP_SECONDS });
         Command { by: Actor(1), idempotency, action: Action::Book(Box::new(book)) }
     }
 }

@@ -15,6 +15,7 @@ use boxoffice_core::booking::{Booking, Status, Units};
 use boxoffice_core::command::{Action, Command};
 use boxoffice_core::commands::{PatchEvent, PatchShop};
 use boxoffice_core::ids::{BookingId, InventoryKind, RedeemCode};
+use boxoffice_core::memory::Fingerprint;
 use boxoffice_core::outcome::{Grant, Outcome, Summary};
 use boxoffice_core::refusal::{Refusal, RefusalKind};
 use boxoffice_core::rules::{InventoryStatus, Rules, Terms};
@@ -57,7 +58,7 @@ pub(crate) struct Customer {
 /// The first answer of an idempotency key, as the core gave it and the model agreed to.
 #[derive(Clone)]
 pub(crate) struct KeptAnswer {
-    pub(crate) fingerprint: u64,
+    pub(crate) fingerprint: Fingerprint,
     pub(crate) outcome: Outcome,
     pub(crate) sequence: u64,
     pub(crate) decided_at: Timestamp,

@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 
 use boxoffice_core::ids::BookingId;
+use boxoffice_core::memory::Fingerprint;
 use serde::de::{self, Deserialize, Deserializer, IgnoredAny, IntoDeserializer, MapAccess};
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{ObjectBuilder, SchemaType};
 use utoipa::openapi::{RefOr, Schema};
 use uuid::Uuid;
 
+use crate::app::App;
 use crate::by_name::ByName;
 use crate::caller::Caller;
 use crate::idempotency::{IdempotencyKey, Understood, fingerprint};
@@ -265,16 +267,16 @@ impl Understood for Keyed<'_> {
 }
 
 impl BatchCommand {
-    pub(super) fn fingerprint(&self, caller: &Caller) -> u64 {
+    pub(super) fn fingerprint(&self, app: &App, caller: &Caller) -> Fingerprint {
         let key = &self.key;
         match &self.op {
-            Op::Book(request) => fingerprint(caller, OPERATION, &Keyed(key, request)),
-            Op::Confirm(id, request) => fingerprint(caller, &operation("confirm", *id), &(key, request)),
-            Op::Extend(id, request) => fingerprint(caller, &operation("extend", *id), &(key, request)),
-            Op::Cancel(id, request) => fingerprint(caller, &operation("cancel", *id), &(key, request)),
-            Op::Move(id, request) => fingerprint(caller, &operation("move", *id), &(key, request)),
-            Op::Redeem(id, request) => fingerprint(caller, &operation("redeem", *id), &(key, request)),
-            Op::Refused(problem) => fingerprint(caller, problem.code, &(key, &problem.detail)),
+            Op::Book(request) => fingerprint(app, caller, OPERATION, &Keyed(key, request)),
+            Op::Confirm(id, request) => fingerprint(app, caller, &operation("confirm", *id), &(key, request)),
+            Op::Extend(id, request) => fingerprint(app, caller, &operation("extend", *id), &(key, request)),
+            Op::Cancel(id, request) => fingerprint(app, caller, &operation("cancel", *id), &(key, request)),
+            Op::Move(id, request) => fingerprint(app, caller, &operation("move", *id), &(key, request)),
+            Op::Redeem(id, request) => fingerprint(app, caller, &operation("redeem", *id), &(key, request)),
+            Op::Refused(problem) => fingerprint(app, caller, problem.code, &(key, &problem.detail)),
         }
     }
 

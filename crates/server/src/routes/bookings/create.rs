@@ -23,6 +23,7 @@ use super::slot_info::Expansion;
 use crate::app::App;
 use crate::attempts;
 use crate::caller::Caller;
+use crate::contacts::ContactKeys;
 use crate::idempotency::IdempotencyKey;
 use crate::ids::uuid;
 use crate::input::Input;
@@ -30,7 +31,8 @@ use crate::outer::json;
 use crate::problem::{Problem, ProblemBody};
 use crate::query::Query;
 use crate::rates::DECIDED_WITHIN_SECONDS;
-use crate::submit::{Asked, Granted, stock_after};
+use crate::routes::idempotency_key_reused;
+use crate::submit::{Asked, Granted, stock_after, untold};
 
 /// The fingerprint of every booking names this; the inventory is told by where the key is kept.
 pub(crate) const OPERATION: &str = "book";
@@ -318,8 +320,7 @@ fn id_under_key(
     if request.id.is_some() {
         return None;
     }
-    let fingerprint = idempotency.fingerprint.to_le_bytes();
-    let parts: [&[u8]; 3] = [&inventory.0.to_le_bytes(), &idempotency.key.0, &fingerprint];
+    let parts: [&[u8]; 3] = [&inventory.0.to_le_bytes(), &idempotency.key.0, &idempotency.fingerprint.0];
     let bits = app.secret.derive("booking", &parts);
     let (time, random) = bits.split_at(16);
     let number = |bytes: &[u8]| u64::from_le_bytes(*bytes.first_chunk().expect("half a hash"));
@@ -338,6 +339,14 @@ impl Sent {
         answer: Result<Answer, SubmitError>,
     ) -> Result<Granted, Problem> {
         let mut granted = self.understand(app, answer).await;
+        if let Ok(replay) = &granted
+            && replay.answer.replayed
+        {
+            let keys = app.contacts.keys_of(&self.caller.tenant, [replay.booking()]).await;
+            if let Err(problem) = check_contact(&keys, &self.request, &self.key, replay) {
+                granted = Err(problem);
+            }
+        }
         if let Ok(granted) = &mut granted {
             granted.contact = self.request.contact_for(&self.caller);
         }
@@ -365,6 +374,29 @@ impl Sent {
     async fn understand(&self, app: &App, answer: Result<Answer, SubmitError>) -> Result<Granted, Problem> {
         let answer = answer?;
         self.asked(app).understand(stock_after(&app.engine, self.inventory).await?, answer).await
+    }
+}
+
+/// Refuses a replay that has another contact than the request of the first answer: fingerprints do not cover contacts.
+pub(crate) fn check_contact(
+    keys: &Result<ContactKeys, SubmitError>,
+    request: &NewBooking,
+    key: &IdempotencyKey,
+    replay: &Granted,
+) -> Result<(), Problem> {
+    let keys = keys.as_ref().map_err(untold)?;
+    if keys.is_same(replay.booking(), request.contact.as_ref()) {
+        return Ok(());
+    }
+    Err(used_for_another_request(key))
+}
+
+/// The refusal of a request under a key that another request was answered under.
+pub(crate) fn used_for_another_request(key: &IdempotencyKey) -> Problem {
+    if key.is_booking_id() {
+        booking_id_taken("This id was used for another booking request. Choose another one.")
+    } else {
+        idempotency_key_reused()
     }
 }
 

@@ -77,7 +77,7 @@ pub(crate) async fn create(
              `boxoffice keys create --role admin`"
         );
     }
-    let fingerprint = key.0.as_ref().map(|_| fingerprint(&caller, "create key", &request));
+    let fingerprint = key.0.as_ref().map(|_| fingerprint(&app, &caller, "create key", &request));
     let seed = seed(&app, &caller, "key", &key);
     let make = move || {
         let NewKeyRequest { role, name } = request;

@@ -70,7 +70,7 @@ pub(crate) async fn create(
     check_events(&request.events)?;
     let checked = address::check(&request.url, app.webhooks.allow_insecure).await;
     checked.map_err(|message| Problem::invalid("/url", message))?;
-    let fingerprint = key.0.as_ref().map(|_| fingerprint(&caller, "create webhook", &request));
+    let fingerprint = key.0.as_ref().map(|_| fingerprint(&app, &caller, "create webhook", &request));
     let wanted = Webhook {
         id: Webhooks::id_of(&seed(&app, &caller, "webhook", &key)),
         tenant: Arc::clone(&caller.tenant),
