@@ -133,7 +133,7 @@ fn describe() {
     describe_gauge!(DRIFT, "Units that the mirror was last found to show other than they are.");
     describe_gauge!(BEHIND, "Inventories in memory that the mirror shows as they were a while ago.");
     describe_gauge!(STORE_AVAILABLE, "Whether the store answers (1) or is away (0).");
-    describe_gauge!(REDIS_AVAILABLE, "Whether each Redis answered when it was last asked (1) or not (0).");
+    describe_gauge!(REDIS_AVAILABLE, "Whether each Redis answers (1) or not (0); it is asked once a second.");
     describe_gauge!(kafka::AVAILABLE, "Whether Kafka answers, where commands go through it.");
     describe_gauge!(kafka::LAG, "Commands in the partitions of this server that it has not decided.");
     describe_counter!(kafka::REDELIVERED, "Commands that Kafka delivered again and that had been decided.");

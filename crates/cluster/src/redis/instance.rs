@@ -1,5 +1,6 @@
 //! One Redis: a server, what Sentinel says is the server, or a cluster.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
@@ -9,15 +10,19 @@ use redis::cluster_async::ClusterConnection;
 use redis::sentinel::SentinelClient;
 use redis::{AsyncConnectionConfig, Client, Cmd, RedisError, RedisResult, Value};
 use tokio::sync::Mutex;
-use tokio::time::timeout;
+use tokio::time::{MissedTickBehavior, timeout};
 
-/// Whether each Redis answered when it was last asked: 0 or 1.
+/// Whether each Redis answered when it was last asked, at least once a second: 0 or 1.
 pub const AVAILABLE: &str = "boxoffice_redis_available";
 
 /// How long a connection may take.
 const CONNECT_MAX: Duration = Duration::from_secs(2);
 /// How long a server may take to answer: the whole of an event with a million seats is one command.
 const ANSWER_MAX: Duration = Duration::from_secs(20);
+/// How often a server is pinged.
+const PING_EVERY: Duration = Duration::from_secs(1);
+/// How long a server may take to answer a ping: longer than a script that writes a large inventory keeps it busy.
+const PONG_MAX: Duration = Duration::from_secs(5);
 
 /// One Redis.
 pub struct Instance {
@@ -91,8 +96,11 @@ impl Instance {
         self.run_within(ANSWER_MAX, commands).await
     }
 
-    /// The same for those who cannot wait as long.
+    /// As [`Instance::run`], with a timeout of the caller's. No commands need no server, and say nothing about it.
     pub(super) async fn run_within(&self, patience: Duration, commands: Vec<Cmd>) -> RedisResult<Vec<Value>> {
+        if commands.is_empty() {
+            return Ok(Vec::new());
+        }
         let run = async {
             match run_on(self.line().await?.connection, &commands).await {
                 // The server was started again since it was last asked: once more, on a connection of today. Whatever is sent
@@ -112,6 +120,18 @@ impl Instance {
             *self.line.lock().await = None;
         }
         answered
+    }
+
+    /// Pings the server once a second until it is dropped, so that [`AVAILABLE`] is right while nothing else is sent.
+    pub(super) async fn ping(self: Arc<Instance>) {
+        let mut every = tokio::time::interval(PING_EVERY);
+        every.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            every.tick().await;
+            if let Err(error) = self.run_within(PONG_MAX, vec![redis::cmd("PING")]).await {
+                tracing::debug!(%error, place = self.place(), "ping failed");
+            }
+        }
     }
 
     /// A connection of its own that hears what is published.
@@ -202,4 +222,16 @@ async fn run_on(connection: Connection, commands: &[Cmd]) -> RedisResult<Vec<Val
 
 fn silent() -> RedisError {
     RedisError::from(std::io::Error::new(std::io::ErrorKind::TimedOut, "no answer in time"))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::redis::Instances;
+
+    #[tokio::test]
+    async fn no_commands_succeed_without_a_server() {
+        let instances = Instances::parse("redis://127.0.0.1:1").unwrap();
+        assert!(instances.first().run(Vec::new()).await.unwrap().is_empty());
+        instances.first().run(vec![redis::cmd("PING")]).await.unwrap_err();
+    }
 }

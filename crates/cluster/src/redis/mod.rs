@@ -64,21 +64,23 @@ pub struct Beside {
 struct Aborted(Vec<JoinHandle<()>>);
 
 impl Beside {
-    /// Keeps the mirror, and tells and hears what has moved. Needs a runtime; waits for nobody, also not for Redis.
+    /// Keeps the mirror, tells and hears what has moved, and pings each Redis. Needs a runtime; waits for nobody, also not for Redis.
     pub fn start(instances: &Instances, engine: &Engine, store: Arc<dyn Store>) -> Beside {
         let first = || Arc::clone(instances.first());
         let (finish, told) = oneshot::channel();
         let (refused, queued) = refused::queue();
+        let mut others = vec![
+            tokio::spawn(refused::write(first(), queued)),
+            tokio::spawn(mirror::repair(first(), engine.clone(), store)),
+            tokio::spawn(fan_out::tell(first(), engine.clone())),
+            tokio::spawn(fan_out::hear(first(), engine.clone())),
+        ];
+        others.extend(instances.all().iter().map(|instance| tokio::spawn(Arc::clone(instance).ping())));
         Beside {
             mirror: tokio::spawn(mirror::keep(first(), engine.clone(), told)),
             finish,
             refused,
-            others: Aborted(vec![
-                tokio::spawn(refused::write(first(), queued)),
-                tokio::spawn(mirror::repair(first(), engine.clone(), store)),
-                tokio::spawn(fan_out::tell(first(), engine.clone())),
-                tokio::spawn(fan_out::hear(first(), engine.clone())),
-            ]),
+            others: Aborted(others),
         }
     }
 

@@ -68,3 +68,24 @@ fn connections_are_cut_200_times_around_commit_and_the_mirror_shows_the_truth() 
     let (database, (_redis, urls)) = (database(), three_redis());
     cut_around_commit(&database, &["--redis-urls", &urls], || check_mirror(&database, &urls));
 }
+
+#[test]
+fn idle_node_reports_each_redis_as_available_until_it_dies() {
+    let (database, (mut redis, urls)) = (database(), three_redis());
+    let nodes = Nodes::start(1, &["--database-url", &database.url(DATABASE), "--redis-urls", &urls]);
+    let available = |redis: &Redis| {
+        let metric = format!("boxoffice_redis_available{{redis=\"127.0.0.1:{}\"}} ", redis.port());
+        let metrics = nodes.get(0, "/metrics").body;
+        metrics.lines().find_map(|line| line.strip_prefix(&metric)?.parse::<u8>().ok())
+    };
+    let shown = |redis: &[Redis; 3], expected: [u8; 3]| {
+        within_deadline(|| (redis.each_ref().map(available) == expected.map(Some)).then_some(()));
+    };
+    shown(&redis, [1, 1, 1]);
+    for killed in [0, 1] {
+        redis[killed].kill();
+        shown(&redis, if killed == 0 { [0, 1, 1] } else { [1, 0, 1] });
+        redis[killed].start_again().unwrap();
+        shown(&redis, [1, 1, 1]);
+    }
+}
