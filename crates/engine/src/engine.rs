@@ -188,15 +188,20 @@ impl Engine {
         self.running.router.get().is_none_or(|router| router.answers())
     }
 
-    /// Has the log take a command for good, and does not wait for its answer.
+    /// Has the log take a command of this request for good, and does not wait for its answer.
     ///
     /// # Panics
     /// If commands do not go through a log.
-    pub async fn hand_over(&self, inventory: InventoryNumber, command: Command) -> Result<(), SubmitError> {
+    pub async fn hand_over(
+        &self,
+        inventory: InventoryNumber,
+        command: Command,
+        request_id: &str,
+    ) -> Result<(), SubmitError> {
         self.running.shared.availability.check()?;
         let name = Arc::clone(&self.entry(inventory)?.name);
         let router = self.running.router.get().expect("commands go through a log");
-        router.hand_over(Routed { inventory, name, command }).await
+        router.hand_over(Routed { inventory, name, command }, request_id).await
     }
 
     /// Sends a command to the inventory of a name, which it creates if it is a command that does so.

@@ -54,8 +54,9 @@ pub trait Router: Send + Sync + 'static {
     /// command was not done and never will be.
     fn submit(&self, commands: Vec<Routed>) -> Sending<'_, Vec<Result<Answer, SubmitError>>>;
 
-    /// Sends a command and waits until the log has it for good. It will be decided; nobody waits for the answer.
-    fn hand_over(&self, command: Routed) -> Sending<'_, Result<(), SubmitError>>;
+    /// Sends a command and waits until the log has it for good. It will be decided; no caller waits for the answer, which is counted
+    /// under the request's id.
+    fn hand_over<'a>(&'a self, command: Routed, request_id: &'a str) -> Sending<'a, Result<(), SubmitError>>;
 
     /// Whether the log answers; while it does not, every command is refused.
     fn answers(&self) -> bool;

@@ -10,12 +10,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use boxoffice_core::ids::InventoryKind;
+use axum::http::StatusCode;
+use boxoffice_cluster::kafka::{AsyncBooking, AsyncOutcome};
+use boxoffice_core::ids::{InventoryKind, parts_of_name};
 use boxoffice_engine::attempt::{Attempt, AttemptId};
 use boxoffice_engine::{Engine, SubmitError};
 use parking_lot::Mutex;
+use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
 
+use crate::answer::status_of;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::measure;
@@ -63,17 +67,50 @@ pub(crate) fn with_attempt(problem: Problem, caller: &Caller, request: &NewBooki
 /// Counts and queues the attempt that a problem answers, if it answers one for the first time.
 pub(crate) fn note(app: &App, request_id: &str, problem: &Problem) {
     let Some(attempt) = problem.attempt.as_deref().filter(|_| !problem.replayed) else { return };
-    measure::count_not_granted(attempt.kind, problem.code);
+    let answer_id = problem.answer_id.as_deref();
+    record(app, request_id, answer_id, attempt, problem.code, problem.status.is_server_error());
+}
+
+fn record(
+    app: &App,
+    request_id: &str,
+    answer_id: Option<&str>,
+    attempt: &BookingAttempt,
+    code: &'static str,
+    failed: bool,
+) {
+    measure::count_not_granted(attempt.kind, code);
     app.attempts.push(|number| Attempt {
         id: AttemptId::new(app.engine.now(), number),
         tenant: attempt.tenant.as_ref().into(),
-        request_id: request_id.into(),
-        answer_id: problem.answer_id.as_deref().map(str::to_owned),
+        request_id: printable(request_id),
+        answer_id: answer_id.map(str::to_owned),
         inventory: format!("{}:{}", attempt.kind.word(), printable(&attempt.inventory)),
         customer: printable(&attempt.customer),
-        code: problem.code.into(),
-        failed: problem.status.is_server_error(),
+        code: code.into(),
+        failed,
     });
+}
+
+/// Counts, and queues if they were not granted, the bookings that this server decides after their callers got 202. Ends when it
+/// decides no more.
+pub(crate) async fn note_async_bookings(app: Arc<App>, mut decided: mpsc::Receiver<AsyncBooking>) {
+    while let Some(AsyncBooking { request_id, inventory, customer, outcome }) = decided.recv().await {
+        let Some(name) = app.engine.name(inventory) else { continue };
+        let Some((tenant, kind, id)) = parts_of_name(&name) else { continue };
+        let (code, status) = match outcome {
+            AsyncOutcome::Granted => {
+                measure::count_granted(kind);
+                continue;
+            }
+            AsyncOutcome::Refused(refusal) => (refusal.code(), status_of(refusal.kind())),
+            AsyncOutcome::Failed => ("OUTCOME_UNKNOWN", StatusCode::SERVICE_UNAVAILABLE),
+        };
+        measure::count_code(code);
+        let (inventory, customer) = (id.to_owned(), customer.as_ref().to_owned());
+        let attempt = BookingAttempt { tenant: tenant.into(), kind, inventory, customer };
+        record(&app, &request_id, None, &attempt, code, status.is_server_error());
+    }
 }
 
 /// A name that was sent and may be none: cut, and without control characters, which PostgreSQL does not take.

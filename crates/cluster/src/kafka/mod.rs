@@ -8,6 +8,7 @@
 //! | `router.rs` | from an engine to the log, and back to whoever waits |
 //! | `owner.rs` | from the log to the engine of the partition's owner; replies, dead letters |
 //! | `replies.rs` | what other owners reply to this node |
+//! | `async_bookings.rs` | bookings that were decided after their caller got 202 |
 //! | `broker.rs` | connections, and whether anybody answers |
 //! | `measure.rs` | what is counted |
 //!
@@ -15,6 +16,7 @@
 //! one transaction of the store. So a command that comes twice, an owner that was put in another's place in the middle of a
 //! batch, and one that does not know yet that it was, change nothing.
 
+mod async_bookings;
 mod broker;
 mod log;
 pub mod measure;
@@ -34,6 +36,7 @@ use boxoffice_engine::store::StoreError;
 use parking_lot::Mutex;
 use rdkafka::error::KafkaError;
 use rdkafka::producer::Producer;
+use tokio::sync::mpsc;
 
 use crate::postgres::PostgresStore;
 use broker::Brokers;
@@ -43,6 +46,7 @@ use replies::Replies;
 use router::{KafkaRouter, Node, Waiting};
 use topics::Topics;
 
+pub use async_bookings::{AsyncBooking, AsyncOutcome};
 pub use router::Changes;
 
 /// How long what was sent may take to arrive when the node stops.
@@ -118,6 +122,8 @@ pub struct Kafka {
     router: Arc<KafkaRouter>,
     stopping: Arc<AtomicBool>,
     threads: Mutex<Vec<JoinHandle<()>>>,
+    /// Until it is taken.
+    async_bookings: Mutex<Option<mpsc::Receiver<AsyncBooking>>>,
 }
 
 impl Kafka {
@@ -142,9 +148,11 @@ impl Kafka {
             Replies::begin(&brokers, &producer, &topics.replies, node, &waiting).map_err(unusable)?;
         let router =
             Arc::new(KafkaRouter::new(producer, brokers.health(), topics.clone(), node, log, waiting));
-        let owner = Owner::new(member, Arc::clone(&router), engine.clone(), Arc::clone(store), log);
+        let (decided, async_bookings) = async_bookings::queue();
+        let owner = Owner::new(member, Arc::clone(&router), engine.clone(), Arc::clone(store), log, decided);
         let stopping = Arc::new(AtomicBool::new(false));
-        let kafka = Kafka { router, stopping, threads: Mutex::default() };
+        let async_bookings = Mutex::new(Some(async_bookings));
+        let kafka = Kafka { router, stopping, threads: Mutex::default(), async_bookings };
         kafka.spawn("kafka-replies", |stopping| replies.run(stopping))?;
         kafka.spawn("kafka-owner", |stopping| owner.run(stopping))?;
         let router: Arc<KafkaRouter> = Arc::clone(&kafka.router);
@@ -155,6 +163,11 @@ impl Kafka {
     /// The way out for changes.
     pub fn changes(&self) -> Changes {
         self.router.changes()
+    }
+
+    /// The outcomes of bookings that this node decides after their callers got 202, until it stops; `None` the second time.
+    pub fn async_bookings(&self) -> Option<mpsc::Receiver<AsyncBooking>> {
+        self.async_bookings.lock().take()
     }
 
     /// Leaves the others, who take over its partitions, and sends what is still to be sent. What waits for a reply is told that

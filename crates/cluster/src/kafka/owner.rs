@@ -18,6 +18,7 @@ use rdkafka::producer::FutureRecord;
 use rdkafka::{Offset, TopicPartitionList};
 
 use super::StartError;
+use super::async_bookings::AsyncBookings;
 use super::broker::Member;
 use super::log::{Log, committed};
 use super::measure;
@@ -41,6 +42,7 @@ pub(super) struct Owner {
     store: Arc<PostgresStore>,
     log: Log,
     places: BTreeMap<i32, Place>,
+    async_bookings: AsyncBookings,
 }
 
 /// How far this node has come in a partition.
@@ -74,8 +76,9 @@ impl Owner {
         engine: Engine,
         store: Arc<PostgresStore>,
         log: Log,
+        async_bookings: AsyncBookings,
     ) -> Owner {
-        Owner { member, router, engine, store, log, places: BTreeMap::new() }
+        Owner { member, router, engine, store, log, places: BTreeMap::new(), async_bookings }
     }
 
     /// Decides until the node stops; then leaves the group.
@@ -274,7 +277,7 @@ impl Owner {
         for (open, answer) in open.into_iter().zip(answers) {
             let not_done = match answer {
                 Ok(answer) => {
-                    self.reply(open.reply_to, Ok(answer));
+                    self.tell(&open, Ok(answer));
                     continue;
                 }
                 Err(SubmitError::AlreadyDecided) => {
@@ -292,14 +295,23 @@ impl Owner {
                 Err(SubmitError::OutcomeUnknown | SubmitError::Stopped) => return Err(Stopped),
             };
             self.put_aside(&open.message, &not_done.to_string(), stopping)?;
-            self.reply(open.reply_to, Err(not_done));
+            self.tell(&open, Err(not_done));
         }
         Ok(again)
     }
 
-    /// Tells whoever waits. A reply that is lost makes an outcome unknown, and nothing worse.
-    fn reply(&self, to: Option<ReplyTo>, result: Result<Answer, NotDone>) {
-        let Some(to) = to else { return };
+    /// Replies to the caller, or counts what became of a command whose caller does not wait.
+    fn tell(&self, open: &Open, result: Result<Answer, NotDone>) {
+        match open.reply_to {
+            Some(to) => self.reply(to, result),
+            None => {
+                self.async_bookings.note(open.inventory, &open.command, open.message.headers(), result.ok());
+            }
+        }
+    }
+
+    /// A reply that is lost makes an outcome unknown, and nothing worse.
+    fn reply(&self, to: ReplyTo, result: Result<Answer, NotDone>) {
         let reply = Reply::new(to, result);
         if to.node == self.router.node.id {
             self.router.waiting.answer(reply);

@@ -9,10 +9,12 @@ use boxoffice_engine::routing::{Routed, Router, Sending};
 use boxoffice_engine::{Answer, SubmitError};
 use parking_lot::Mutex;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::message::OwnedHeaders;
 use rdkafka::producer::FutureRecord;
 use rdkafka::producer::future_producer::DeliveryFuture;
 use tokio::sync::oneshot;
 
+use super::async_bookings;
 use super::broker::{Health, Sender};
 use super::log::Log;
 use super::message::{self, Reply, ReplyTo};
@@ -112,15 +114,20 @@ impl KafkaRouter {
     }
 
     /// Hands a command to the connection, in the order of the calls. After an error it was not taken.
-    fn send(&self, routed: &Routed, reply_to: Option<ReplyTo>) -> Result<DeliveryFuture, SubmitError> {
+    fn send(
+        &self,
+        routed: &Routed,
+        reply_to: Option<ReplyTo>,
+        headers: OwnedHeaders,
+    ) -> Result<DeliveryFuture, SubmitError> {
         if !self.health.is_up() {
             return Err(SubmitError::Unavailable { retry_after: RETRY_AFTER });
         }
         let Routed { inventory, name, command } = routed;
         let payload = message::encode_command(*inventory, reply_to, command);
         let partition = Log::partition_of(self.partitions.load(Ordering::Relaxed), name);
-        let record =
-            FutureRecord::to(&self.topics.commands).key(&**name).partition(partition).payload(&payload);
+        let record = FutureRecord::to(&self.topics.commands).key(&**name).partition(partition);
+        let record = record.payload(&payload).headers(headers);
         self.producer.send_result(record).map_err(|(error, _)| match error {
             KafkaError::MessageProduction(RDKafkaErrorCode::QueueFull) => {
                 SubmitError::Overloaded { retry_after: RETRY_AFTER }
@@ -182,7 +189,7 @@ impl Router for KafkaRouter {
                 let waiter = self.waiting.begin();
                 let Node { id: node, partition } = self.node;
                 let reply_to = ReplyTo { node, partition, correlation: waiter.correlation };
-                let delivery = self.send(routed, Some(reply_to))?;
+                let delivery = self.send(routed, Some(reply_to), OwnedHeaders::new())?;
                 Ok(Sent { delivery, waiter, until })
             })
             .collect();
@@ -198,9 +205,9 @@ impl Router for KafkaRouter {
         })
     }
 
-    fn hand_over(&self, command: Routed) -> Sending<'_, Result<(), SubmitError>> {
+    fn hand_over<'a>(&'a self, command: Routed, request_id: &'a str) -> Sending<'a, Result<(), SubmitError>> {
         Box::pin(async move {
-            let delivery = self.send(&command, None)?;
+            let delivery = self.send(&command, None, async_bookings::headers_of(request_id))?;
             self.taken(delivery).await
         })
     }

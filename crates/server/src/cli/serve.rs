@@ -218,27 +218,30 @@ pub(super) async fn keep_open(
     greet(address, app.is_open())?;
     let engine = app.engine.clone();
     let changes = kafka.as_ref().map(|kafka| tokio::spawn(changes::send(Arc::clone(&app), kafka.changes())));
+    let async_bookings = kafka.as_ref().and_then(Kafka::async_bookings);
+    let async_bookings =
+        async_bookings.map(|decided| tokio::spawn(attempts::note_async_bookings(Arc::clone(&app), decided)));
     let stop = async {
         signals.stop(&engine).await;
         app.stopping.send_replace(true);
     };
     listen::serve(listener, &app, connections_max, stop).await;
     app.webhooks.stop().await;
-    if let Err(error) = attempts::write_queued(&app).await {
-        tracing::warn!(%error, "the last booking attempts were not written");
-    }
     if let Some(changes) = changes {
         changes.abort();
         // Ended, one way or the other.
         drop(changes.await);
     }
-    let close = move || {
-        // First nobody decides any more, then nothing is decided. Who decides may wait for a database that is away.
-        engine.hurry();
-        drop(kafka);
-        engine.close()
-    };
-    tokio::task::spawn_blocking(close).await??;
+    // First nobody decides any more, then nothing is decided. Who decides may wait for a database that is away.
+    engine.hurry();
+    tokio::task::spawn_blocking(move || drop(kafka)).await?;
+    if let Some(async_bookings) = async_bookings {
+        async_bookings.await?;
+    }
+    if let Err(error) = attempts::write_queued(&app).await {
+        tracing::warn!(%error, "the last booking attempts were not written");
+    }
+    tokio::task::spawn_blocking(move || engine.close()).await??;
     Ok(())
 }
 

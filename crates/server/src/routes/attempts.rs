@@ -80,7 +80,8 @@ pub(crate) enum AttemptResult {
 /// Lists booking attempts, the newest first.
 ///
 /// Refused and failed attempts are kept for seven days, and at most 1,000,000 of them. Granted ones are the bookings; they are listed
-/// unless `request_id` or `code` is given. Bookings refused after `Prefer: respond-async` are not listed. For `admin` and `operator`.
+/// unless `request_id` or `code` is given. A booking under `Prefer: respond-async`
+/// is listed once it is decided. For `admin` and `operator`.
 #[utoipa::path(
     get,
     path = "/v1/attempts",

@@ -130,6 +130,64 @@ fn two_servers_sell_through_kafka_and_tell_it_what_changed() {
     run(&["verify", "--database-url", &url]).well();
 }
 
+#[test]
+fn booking_decided_after_202_is_counted_once_and_its_refusal_is_listed() {
+    let postgres = Postgres::start(&["fsync=off"]).unwrap_or_else(|error| panic!("{error}"));
+    let kafka = Kafka::start().unwrap_or_else(|error| panic!("{error}"));
+    let (url, brokers) = (postgres.url("postgres"), kafka.brokers());
+    let serve = || {
+        let arguments = ["serve", "--listen", "127.0.0.1:0", "--database-url", &url];
+        Server::start(&[&arguments[..], &["--kafka-brokers", &brokers]].concat())
+    };
+    let servers = [serve(), serve()];
+    servers[0].create_hall(1);
+    within_deadline(|| (servers[1].get("/v1/events/hall").0 == 200).then_some(()));
+    let counted = |result: &str, code: &str| -> u64 {
+        let labels = format!("kind=\"event\",result=\"{result}\",code=\"{code}\"");
+        let metric = format!("boxoffice_bookings_total{{{labels}}} ");
+        let of_server = |server: &Server| {
+            let metrics = String::from_utf8(server.send("GET", "/metrics", None).1).unwrap();
+            let value = metrics.lines().find_map(|line| line.strip_prefix(&metric)?.parse::<u64>().ok());
+            value.unwrap_or_else(|| panic!("{metric} is not in {metrics}"))
+        };
+        servers.iter().map(of_server).sum()
+    };
+    let ask_later = |server: &Server, request_id: &str, key: &str, quantity: u32| {
+        let (id, key) = (format!("x-request-id: {request_id}"), format!("idempotency-key: {key}"));
+        let best = json!({ "quantity": quantity });
+        let wanted = json!({ "customer": "bob", "event": "hall", "best_available": best });
+        let (status, _, taken) = ask(server, &["prefer: respond-async", &id, &key], &wanted);
+        assert_eq!(status, 202, "{taken}");
+    };
+    // The second is the first again, under its key. Commands of one inventory are decided in order.
+    ask_later(&servers[0], "first", "a", 2);
+    ask_later(&servers[1], "again", "a", 2);
+    ask_later(&servers[0], "too-many-1", "b", 9);
+    ask_later(&servers[1], "too-many-2", "c", 9);
+    within_deadline(|| (counted("refused", "NOT_ENOUGH_SEATS") == 2).then_some(()));
+    assert_eq!(counted("granted", ""), 1);
+    for request_id in ["too-many-1", "too-many-2"] {
+        let found = within_deadline(|| {
+            let (_, found) = servers[0].get(&format!("/v1/attempts?request_id={request_id}"));
+            found["items"].get(0).cloned()
+        });
+        for (field, expected) in [
+            ("result", json!("refused")),
+            ("code", json!("NOT_ENOUGH_SEATS")),
+            ("customer", json!("bob")),
+            ("inventory", json!("event:hall")),
+            ("booking", Value::Null),
+        ] {
+            assert_eq!(found[field], expected, "{field} of {found}");
+        }
+    }
+    for request_id in ["first", "again"] {
+        let (_, found) = servers[0].get(&format!("/v1/attempts?request_id={request_id}"));
+        assert_eq!(found["items"], json!([]), "{request_id}");
+    }
+    servers.into_iter().for_each(Server::stop);
+}
+
 /// A backup has the documents that say how far changes were sent, and may have them later than the journal.
 #[test]
 fn changes_go_out_after_a_restore_and_all_of_them_under_another_prefix() {

@@ -92,7 +92,7 @@ async fn a_topic_that_is_made_anew_under_a_running_node_is_another_log() {
     let mut taken = 0;
     while taken < 2 {
         let command = hold(node.engine.new_booking_id(hall), "after");
-        match node.engine.hand_over(hall, command).await {
+        match node.engine.hand_over(hall, command, "made-anew").await {
             Ok(()) => taken += 1,
             Err(error) => assert!(start.elapsed() < Duration::from_secs(60), "{error}"),
         }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
@@ -27,7 +28,7 @@ use crate::contacts::ContactKeys;
 use crate::idempotency::IdempotencyKey;
 use crate::ids::uuid;
 use crate::input::Input;
-use crate::outer::json;
+use crate::outer::{RequestId, json};
 use crate::problem::{Problem, ProblemBody};
 use crate::query::Query;
 use crate::rates::DECIDED_WITHIN_SECONDS;
@@ -186,6 +187,7 @@ pub(crate) async fn create(
     State(app): State<Arc<App>>,
     caller: Caller,
     key: IdempotencyKey,
+    Extension(request_id): Extension<RequestId>,
     headers: HeaderMap,
     Query(expansion): Query<Expansion>,
     Input(request): Input<Box<NewBooking>>,
@@ -193,7 +195,7 @@ pub(crate) async fn create(
     let prepared = prepare(&app, caller, key, request).await?;
     // Whoever is told of an id before it is decided must not have chosen it: it may be another's, and the token with it.
     if app.commands_are_routed && prepared.sent.request.id.is_none() && prefers_async(&headers) {
-        return prepared.hand_over(&app).await;
+        return prepared.hand_over(&app, &request_id).await;
     }
     let inventory = prepared.sent.inventory;
     let granted = prepared.send(&app).await?;
@@ -283,9 +285,9 @@ fn prefers_async(headers: &HeaderMap) -> bool {
 
 impl Prepared {
     /// Answers as soon as the command is kept for good.
-    async fn hand_over(self, app: &App) -> Result<Response, Problem> {
+    async fn hand_over(self, app: &App, request_id: &RequestId) -> Result<Response, Problem> {
         let id = self.sent.admitted;
-        let handed_over = app.engine.hand_over(self.sent.inventory, self.command).await;
+        let handed_over = app.engine.hand_over(self.sent.inventory, self.command, &request_id.0).await;
         handed_over
             .map_err(|error| attempts::with_attempt(error.into(), &self.sent.caller, &self.sent.request))?;
         // Nobody will be told what became of it: until it can be looked up it counts.
