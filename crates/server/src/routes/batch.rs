@@ -26,7 +26,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::bookings::create::{OPERATION, admit_hold, check_contact, created, settle_hold};
+use super::bookings::create::{OPERATION, admit_hold, check_contact, created, mirror_refusal, settle_hold};
 use super::bookings::new_booking::NewBooking;
 use super::bookings::{acted, operation};
 use crate::app::App;
@@ -418,7 +418,12 @@ impl Answered<'_> {
                         granted.contact = request.contact_for(self.caller);
                         granted.count();
                     }
-                    Err(problem) => problem.attempt = attempts::attempt_of(self.caller, request),
+                    Err(problem) => {
+                        if let Some(inventory) = sent_to {
+                            mirror_refusal(self.app, request, inventory, problem);
+                        }
+                        problem.attempt = attempts::attempt_of(self.caller, request);
+                    }
                 }
             } else if let Ok((_, granted)) = &mut result {
                 match &contacts {

@@ -42,15 +42,21 @@ fn a_mirror_is_checked_and_rebuilt() {
     }
     let checked = mirror_is_right(&url, &urls);
     assert!(checked.contains("1 inventories, 100 seats, 2 bookings"), "{checked}");
-    // A refused booking whose id its caller knows is shown, too.
-    let id = "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b51";
+    // A refused booking whose id its caller knows is shown, too; also one of a batch.
+    let ids = ["019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b51", "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b52"];
     let seats = json!([{ "section": "A-1", "ids": ["1-1"] }]);
-    let taken = json!({ "id": id, "customer": "dan", "event": "hall", "seats": seats });
-    assert_eq!(server.post("/v1/bookings", &taken).0, 409);
-    within_deadline(|| {
-        let status_bytes = redis.ask(&["HSTRLEN", &format!("booking:{id}"), "status"]).unwrap();
-        (status_bytes == format!(":{}", "RESERVE_FAILED".len())).then_some(())
-    });
+    let taken = |id: &str| json!({ "id": id, "customer": "dan", "event": "hall", "seats": seats });
+    assert_eq!(server.post("/v1/bookings", &taken(ids[0])).0, 409);
+    let mut command = taken(ids[1]);
+    command["op"] = json!("book");
+    let (_, answer) = server.post("/v1/batch", &json!({ "commands": [command] }));
+    assert_eq!(answer["results"][0]["status"], 409, "{answer}");
+    for id in ids {
+        within_deadline(|| {
+            let status_bytes = redis.ask(&["HSTRLEN", &format!("booking:{id}"), "status"]).unwrap();
+            (status_bytes == format!(":{}", "RESERVE_FAILED".len())).then_some(())
+        });
+    }
     within_deadline(|| {
         let (_, shown) = server.send("GET", "/metrics", None);
         let shown = String::from_utf8(shown).unwrap();

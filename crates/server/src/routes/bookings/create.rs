@@ -6,7 +6,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
-use boxoffice_cluster::redis::{RefusedBooking, RefusedBookings};
+use boxoffice_cluster::redis::RefusedBooking;
 use boxoffice_core::booking::Status;
 use boxoffice_core::command::{Action, Command};
 use boxoffice_core::commands::Book;
@@ -353,24 +353,12 @@ impl Sent {
             granted.contact = self.request.contact_for(&self.caller);
         }
         settle_hold(app, &self.caller, self.admitted, granted.as_ref().ok());
-        if let (Err(problem), Some(refused)) = (&granted, &app.settings.refused_bookings) {
-            self.note_refused(app, problem, refused);
+        if let Err(problem) = &granted {
+            mirror_refusal(app, &self.request, self.inventory, problem);
         }
         granted
             .inspect(Granted::count)
             .map_err(|problem| attempts::with_attempt(problem, &self.caller, &self.request))
-    }
-
-    /// Shows a refused booking in the mirror, if its caller chose the id and it is of no other booking or request.
-    fn note_refused(&self, app: &App, problem: &Problem, refused: &RefusedBookings) {
-        let is_new =
-            !problem.replayed && !["BOOKING_ID_TAKEN", "IDEMPOTENCY_KEY_REUSED"].contains(&problem.code);
-        if self.request.id.is_none() || !is_new || problem.status.is_server_error() {
-            return;
-        }
-        let Some(inventory) = app.engine.name(self.inventory) else { return };
-        let (code, reason) = (problem.code, problem.detail.to_string());
-        refused.note(RefusedBooking { id: self.admitted, inventory, code, reason });
     }
 
     async fn understand(&self, app: &App, answer: Result<Answer, SubmitError>) -> Result<Granted, Problem> {
@@ -400,6 +388,19 @@ pub(crate) fn used_for_another_request(key: &IdempotencyKey) -> Problem {
     } else {
         idempotency_key_reused()
     }
+}
+
+/// Shows a booking that the engine refused in the mirror, if there is one, if the caller chose the id and it is of no other
+/// booking or request.
+pub(crate) fn mirror_refusal(app: &App, request: &NewBooking, inventory: InventoryNumber, problem: &Problem) {
+    let (Some(mirror), Some(id)) = (&app.settings.refused_bookings, request.id) else { return };
+    let is_new = !problem.replayed && !["BOOKING_ID_TAKEN", "IDEMPOTENCY_KEY_REUSED"].contains(&problem.code);
+    if !is_new || problem.status.is_server_error() {
+        return;
+    }
+    let Some(inventory) = app.engine.name(inventory) else { return };
+    let (id, reason) = (BookingId::from_bytes(id.into_bytes()), problem.detail.to_string());
+    mirror.note(RefusedBooking { id, inventory, code: problem.code, reason });
 }
 
 /// Refuses a hold to callers who have too many.
