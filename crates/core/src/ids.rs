@@ -85,6 +85,12 @@ pub fn parts_of_name(name: &str) -> Option<(&str, InventoryKind, &str)> {
     Some((tenant, InventoryKind::of_word(kind)?, id))
 }
 
+/// The tenant in an inventory's name: the part before the first slash, empty if the name has none. Booking ids are unique within
+/// a tenant.
+pub fn tenant_of_name(name: &str) -> &str {
+    name.split_once('/').map_or("", |(tenant, _)| tenant)
+}
+
 /// A short code that a person reads out at the door: six characters of an alphabet without lookalikes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "u32", into = "u32")]

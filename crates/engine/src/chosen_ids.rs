@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use boxoffice_core::change::Change;
-use boxoffice_core::ids::BookingId;
+use boxoffice_core::ids::{BookingId, tenant_of_name};
 use boxoffice_core::map::HashMap;
 use parking_lot::Mutex;
 
@@ -19,55 +19,67 @@ pub(crate) fn chosen_ids(number: InventoryNumber, changes: &[Change]) -> impl It
     })
 }
 
-/// Ids of bookings that callers chose, which must be unique in the whole store and not only in their inventory.
+/// Ids of bookings that callers chose, each unique among all inventories of its tenant and not only in its own.
 ///
-/// An id is claimed before its booking is decided and let go after the commit, when the store has it: between the two, the
+/// An id is claimed before its booking is decided and released after the commit, when the store has it: between the two, the
 /// claim stands in for the store.
 pub(crate) struct ChosenIds {
     store: Arc<dyn Store>,
     availability: Arc<Availability>,
-    claimed: Mutex<HashMap<BookingId, (InventoryNumber, u32)>>,
+    /// Of each tenant: another tenant's ids are never looked at.
+    claimed: Mutex<HashMap<Box<str>, Claims>>,
 }
+
+/// One tenant's claimed ids: the inventory that claims each, and how often.
+type Claims = HashMap<BookingId, (InventoryNumber, u32)>;
 
 impl ChosenIds {
     pub(crate) fn new(store: Arc<dyn Store>, availability: Arc<Availability>) -> ChosenIds {
         ChosenIds { store, availability, claimed: Mutex::new(HashMap::default()) }
     }
 
-    /// Whether the inventory may have a booking of this id. If so, it must let go of it some time.
-    pub(crate) fn claim(&self, id: BookingId, number: InventoryNumber) -> Result<bool, StoreError> {
+    /// Whether the inventory of this number and name may have a booking of this id. If so, the caller must release the id later.
+    pub(crate) fn claim(
+        &self,
+        id: BookingId,
+        number: InventoryNumber,
+        name: &str,
+    ) -> Result<bool, StoreError> {
         // The shard must not wait for a store that is away, once for every booking in its queue.
         if self.availability.away_for().is_some() {
             return Err(StoreError::Unavailable("it has not for a while".to_owned()));
         }
+        let tenant = tenant_of_name(name);
         {
             let mut claimed = self.claimed.lock();
-            let (owner, claims) = claimed.entry(id).or_insert((number, 0));
+            let (owner, claims) = claimed.entry(tenant.into()).or_default().entry(id).or_insert((number, 0));
             if *owner != number {
                 return Ok(false);
             }
             *claims += 1;
         }
-        match self.store.find_booking(id) {
+        match self.store.find_booking(tenant, id) {
             Ok(None) => Ok(true),
             Ok(Some(owner)) if owner == number => Ok(true),
             Ok(Some(_)) => {
-                self.let_go(id);
+                self.let_go(id, name);
                 Ok(false)
             }
             Err(error) => {
-                self.let_go(id);
+                self.let_go(id, name);
                 Err(error)
             }
         }
     }
 
-    pub(crate) fn let_go(&self, id: BookingId) {
+    /// Releases an id that the inventory of this name claimed.
+    pub(crate) fn let_go(&self, id: BookingId, name: &str) {
         let mut claimed = self.claimed.lock();
-        let (_, claims) = claimed.get_mut(&id).expect("only claimed ids are let go");
+        let of_tenant = claimed.get_mut(tenant_of_name(name)).expect("only claimed ids are let go");
+        let (_, claims) = of_tenant.get_mut(&id).expect("only claimed ids are let go");
         *claims -= 1;
         if *claims == 0 {
-            claimed.remove(&id);
+            of_tenant.remove(&id);
         }
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use boxoffice_core::booking::Booking;
 use boxoffice_core::command::Command;
-use boxoffice_core::ids::{BookingId, RedeemCode};
+use boxoffice_core::ids::{BookingId, RedeemCode, tenant_of_name};
 use boxoffice_core::time::Timestamp;
 use tokio::sync::{Semaphore, oneshot, watch};
 
@@ -413,25 +413,27 @@ impl Engine {
         self.look(inventory, |state| Arc::clone(&state.stock)).await
     }
 
-    /// A booking, as of the last commit of its inventory.
+    /// A tenant's booking, as of the last commit of its inventory. Another tenant may have one of the same id.
     pub async fn booking(
         &self,
+        tenant: &str,
         id: BookingId,
     ) -> Result<Option<(InventoryNumber, Arc<Booking>)>, SubmitError> {
+        let is_own = |number| self.entry(number).is_ok_and(|entry| tenant_of_name(&entry.name) == tenant);
         if let Some(named) = inventory_of(id)
-            && self.running.registry.of_number(named).is_some()
+            && is_own(named)
             && let Some(booking) = self.look(named, |state| state.bookings.get(id).cloned()).await?
         {
             return Ok(Some((named, booking)));
         }
         let (number, is_certain) = if self.is_shared() {
-            let found = self.find_out(Sought::Booking(id)).await?;
+            let found = self.find_out(Sought::Booking { tenant: tenant.into(), id }).await?;
             let Some(Head { inventory, sequence, .. }) = found else { return Ok(None) };
             (inventory, self.catch_up(inventory, sequence).await?)
         } else {
             // A store of its own answers at once.
-            let found = self.running.shared.store.find_booking(id)?;
-            let Some(number) = found.filter(|&number| self.entry(number).is_ok()) else { return Ok(None) };
+            let found = self.running.shared.store.find_booking(tenant, id)?;
+            let Some(number) = found.filter(|&number| is_own(number)) else { return Ok(None) };
             (number, true)
         };
         let booking = self.look(number, |state| state.bookings.get(id).cloned()).await?;

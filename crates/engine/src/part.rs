@@ -121,7 +121,7 @@ impl Part {
                 .unwrap_or_else(|| registry.add(self.number, &write.head.name));
             measure::holds_expired(publication.holds_expired);
             entry.publish(publication, Committed::Here);
-            write.chosen_ids.iter().for_each(|&id| chosen_ids.let_go(id));
+            write.chosen_ids.iter().for_each(|&id| chosen_ids.let_go(id, &write.head.name));
         }
     }
 
@@ -135,7 +135,7 @@ impl Part {
     /// Takes the commands back, to be decided again; those of the log that somebody else has decided, up to `last`, are not.
     pub(crate) fn fenced(self, chosen_ids: &ChosenIds, last: Option<Position>) -> Fenced {
         if let Some(write) = &self.write {
-            write.chosen_ids.iter().for_each(|&id| chosen_ids.let_go(id));
+            write.chosen_ids.iter().for_each(|&id| chosen_ids.let_go(id, &write.head.name));
         }
         let requests = self.answered.into_iter().map(|(request, _)| request);
         let (decided, requests): (Vec<Request>, Vec<Request>) =

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use boxoffice_core::change::Change;
 use boxoffice_core::command::{Action, Command};
-use boxoffice_core::ids::{Actor, BookingId};
+use boxoffice_core::ids::{Actor, BookingId, tenant_of_name};
 use boxoffice_core::inventory::Inventory;
 use boxoffice_core::map::HashMap;
 use boxoffice_core::refusal::Refusal;
@@ -579,16 +579,19 @@ impl Shard {
         let command = request.asked.command();
         let applied = match &command.action {
             Action::Book(book) if inventory_of(book.id) != Some(number) => {
-                // An id that names another inventory is that one's to give.
-                let named = inventory_of(book.id).and_then(|named| self.registry.of_number(named)).is_some();
-                let claimed = if named { Ok(false) } else { self.chosen_ids.claim(book.id, number) };
+                // An id that names another inventory of the tenant is that one's to give.
+                let named = inventory_of(book.id).and_then(|named| self.registry.of_number(named));
+                let named =
+                    named.is_some_and(|named| tenant_of_name(&named.name) == tenant_of_name(&live.name));
+                let claimed =
+                    if named { Ok(false) } else { self.chosen_ids.claim(book.id, number, &live.name) };
                 match claimed {
                     Ok(true) => {
                         let applied = boxoffice_core::apply(&mut live.inventory, now, command);
                         let booked =
                             |change: &Change| matches!(change, Change::Booked(made) if made.id == book.id);
                         if !applied.changes.iter().any(booked) {
-                            self.chosen_ids.let_go(book.id);
+                            self.chosen_ids.let_go(book.id, &live.name);
                         }
                         applied
                     }

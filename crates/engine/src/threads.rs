@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
-use boxoffice_core::ids::BookingId;
+use boxoffice_core::ids::{BookingId, tenant_of_name};
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::{oneshot, watch};
 
@@ -88,8 +88,8 @@ pub(crate) struct Question {
 pub(crate) enum Sought {
     /// Of the inventory of a name, which another process may have just created.
     Named(Arc<str>),
-    /// Of the inventory that a booking is in, if there is such a booking.
-    Booking(BookingId),
+    /// Of the inventory that a tenant's booking is in, if there is such a booking.
+    Booking { tenant: Box<str>, id: BookingId },
 }
 
 /// What others wrote is to be read for a shard, by its index.
@@ -478,8 +478,11 @@ pub(crate) fn run_finder(shared: &Shared) {
 fn find(store: &dyn Store, sought: &Sought) -> Result<Option<Head>, StoreError> {
     match sought {
         Sought::Named(name) => store.head_named(name),
-        Sought::Booking(id) => match store.find_booking(*id)?.or(inventory_of(*id)) {
-            Some(number) => Ok(store.heads_of(&[number])?.pop()),
+        Sought::Booking { tenant, id } => match store.find_booking(tenant, *id)?.or(inventory_of(*id)) {
+            Some(number) => {
+                let head = store.heads_of(&[number])?.pop();
+                Ok(head.filter(|head| tenant_of_name(&head.name) == &**tenant))
+            }
             None => Ok(None),
         },
     }

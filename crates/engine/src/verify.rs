@@ -2,6 +2,7 @@
 
 use boxoffice_core::booking::Status;
 use boxoffice_core::codec;
+use boxoffice_core::ids::tenant_of_name;
 use boxoffice_core::inventory::Inventory;
 
 use crate::ids::{InventoryNumber, inventory_of};
@@ -117,7 +118,7 @@ fn verify_inventory(store: &dyn Store, head: &Head, report: &mut Report) -> Resu
         return Err(differs(chain.sequence, difference));
     }
     recount(&inventory).map_err(|difference| differs(chain.sequence, difference))?;
-    check_booking_ids(store, number, &inventory).map_err(|difference| differs(chain.sequence, difference))?;
+    check_booking_ids(store, head, &inventory).map_err(|difference| differs(chain.sequence, difference))?;
     report.bookings += inventory.bookings().len() as u64;
     Ok(())
 }
@@ -159,13 +160,10 @@ pub(crate) fn recount(inventory: &Inventory) -> Result<(), String> {
 }
 
 /// Ids that callers chose lead to this inventory.
-fn check_booking_ids(
-    store: &dyn Store,
-    number: InventoryNumber,
-    inventory: &Inventory,
-) -> Result<(), String> {
+fn check_booking_ids(store: &dyn Store, head: &Head, inventory: &Inventory) -> Result<(), String> {
+    let (number, tenant) = (head.inventory, tenant_of_name(&head.name));
     for booking in inventory.bookings().filter(|booking| inventory_of(booking.id) != Some(number)) {
-        let found = store.find_booking(booking.id).map_err(|error| error.to_string())?;
+        let found = store.find_booking(tenant, booking.id).map_err(|error| error.to_string())?;
         if found != Some(number) {
             return Err(format!("booking {:?} leads to {found:?}", booking.id));
         }

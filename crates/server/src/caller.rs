@@ -290,12 +290,8 @@ pub(crate) async fn find_booking(
     caller: &Caller,
     id: BookingId,
 ) -> Result<(InventoryNumber, Arc<Booking>), Problem> {
-    let (number, booking) = app.engine.booking(id).await?.ok_or_else(booking_not_found)?;
-    let name = app.engine.name(number).ok_or_else(booking_not_found)?;
-    let (tenant, _, _) = parts_of_name(&name).ok_or_else(booking_not_found)?;
-    if tenant != &*caller.tenant {
-        return Err(booking_not_found());
-    }
+    let found = app.engine.booking(&caller.tenant, id).await?;
+    let (number, booking) = found.ok_or_else(booking_not_found)?;
     check_may_act(app, caller, &booking)?;
     Ok((number, booking))
 }
@@ -310,7 +306,7 @@ pub(crate) fn check_may_act(app: &App, caller: &Caller, booking: &Booking) -> Re
                 let detail = "Send the booking's token as `Hold-Token`.";
                 return Err(Problem::new(StatusCode::FORBIDDEN, "HOLD_TOKEN_REQUIRED", detail));
             };
-            if !app.secret.is_hold_token(booking.id, token) {
+            if !app.secret.is_hold_token(&caller.tenant, booking.id, token) {
                 return Err(Problem::forbidden("This is not the booking's hold token."));
             }
             Ok(())

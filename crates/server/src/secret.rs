@@ -43,14 +43,16 @@ impl Secret {
         Fingerprint(*hash.as_bytes().first_chunk().expect("a hash has 32 bytes"))
     }
 
-    /// Lets whoever made a hold act on it.
-    pub(crate) fn hold_token(&self, booking: BookingId) -> String {
-        readable("ht_", &self.derive("hold token", &[&booking.to_bytes()]), TOKEN_CHARACTERS)
+    /// The token with which the maker of a hold acts on it. Another tenant may have a booking of the same id: the token is of one
+    /// tenant's booking only.
+    pub(crate) fn hold_token(&self, tenant: &str, booking: BookingId) -> String {
+        let parts: [&[u8]; 2] = [tenant.as_bytes(), &booking.to_bytes()];
+        readable("ht_", &self.derive("hold token", &parts), TOKEN_CHARACTERS)
     }
 
     /// Whether a token is a booking's; takes the same time for every wrong one.
-    pub(crate) fn is_hold_token(&self, booking: BookingId, token: &str) -> bool {
-        blake3::hash(self.hold_token(booking).as_bytes()) == blake3::hash(token.as_bytes())
+    pub(crate) fn is_hold_token(&self, tenant: &str, booking: BookingId, token: &str) -> bool {
+        blake3::hash(self.hold_token(tenant, booking).as_bytes()) == blake3::hash(token.as_bytes())
     }
 
     /// Stands for a customer in logs: the same for the same customer, and not to be told without the secret.

@@ -37,6 +37,8 @@ pub(crate) struct Asked<'a, T> {
 pub(crate) struct Granted {
     pub(crate) answer: Answer,
     pub(crate) stock: Arc<StockView>,
+    /// The caller's.
+    pub(crate) tenant: Arc<str>,
     /// How to reach the customer of the booking, for callers who may know.
     pub(crate) contact: Option<Box<Contact>>,
 }
@@ -129,7 +131,10 @@ impl<T: Understood> Asked<'_, T> {
             measure::count_replay();
         }
         match answer::granted(&answer, Some(&stock), self.caller) {
-            Ok(_) => Ok(Granted { answer, stock, contact: None }),
+            Ok(_) => {
+                let tenant = Arc::clone(&self.caller.tenant);
+                Ok(Granted { answer, stock, tenant, contact: None })
+            }
             Err(problem) if problem.code == "IDEMPOTENCY_KEY_REUSED" && self.key.is_booking_id() => {
                 Err(used_for_another_request(self.key))
             }
@@ -152,7 +157,7 @@ impl<T: Understood> Asked<'_, T> {
         }
         let Some(named) = problem.more.get("booking").and_then(Value::as_str) else { return Ok(()) };
         let id = BookingId::from_bytes(uuid::Uuid::try_parse(named).expect("we wrote it").into_bytes());
-        let found = self.app.engine.booking(id).await.map_err(|error| untold(&error))?;
+        let found = self.app.engine.booking(&self.caller.tenant, id).await.map_err(|error| untold(&error))?;
         if !found.is_some_and(|(_, booking)| self.caller.sees(&booking)) {
             problem.more.insert("booking".to_owned(), Value::Null);
         }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use boxoffice_core::booking::Booking;
 use boxoffice_core::codec::encode_inventory;
 use boxoffice_core::command::Action;
-use boxoffice_core::ids::BookingId;
+use boxoffice_core::ids::{BookingId, tenant_of_name};
 use boxoffice_core::inventory::Inventory;
 use boxoffice_core::memory::{Fingerprint, KeyDigest};
 use boxoffice_core::outcome::{Grant, Outcome};
@@ -93,20 +93,21 @@ fn records_after(store: &dyn Store, number: InventoryNumber, after: u64) -> Resu
 pub fn audit(store: &dyn Store, archive: &Archive, history: &History) -> Result<Audited, Violation> {
     let books = Books::read(store, archive, history)?;
     let mut audited = Audited::default();
-    let mut owners: HashMap<BookingId, InventoryNumber> = HashMap::new();
-    for journal in books.journals.values() {
+    let mut owners: HashMap<(&str, BookingId), InventoryNumber> = HashMap::new();
+    for (name, journal) in &books.journals {
+        let tenant = tenant_of_name(name);
         audited.batches += journal.ledger.sequence();
         audited.expired += journal.ledger.expired;
         audited.snapshots += u32::from(journal.has_snapshot);
         for booking in journal.ledger.bookings() {
-            if let Some(other) = owners.insert(booking.id, journal.number) {
+            if let Some(other) = owners.insert((tenant, booking.id), journal.number) {
                 return Err(Violation::Silent(format!(
                     "booking {:?} is in {other} and {}",
                     booking.id, journal.number
                 )));
             }
             let named = inventory_of(booking.id) == Some(journal.number);
-            let found = store.find_booking(booking.id).map_err(refused)?;
+            let found = store.find_booking(tenant, booking.id).map_err(refused)?;
             if !named && found != Some(journal.number) {
                 return Err(Violation::Silent(format!(
                     "booking {:?} of {} is found in {found:?}",
@@ -120,6 +121,7 @@ pub fn audit(store: &dyn Store, archive: &Archive, history: &History) -> Result<
     }
     check_explanations(&books, history)?;
     check_keys(history)?;
+    check_taken_ids(history)?;
     Ok(audited)
 }
 
@@ -427,6 +429,29 @@ fn check_keys(history: &History) -> Result<(), Violation> {
         };
         if later && !expected {
             return Err(Violation::Silent(format!("a key was answered {before:?}, and then {asked:?}")));
+        }
+    }
+    Ok(())
+}
+
+/// An id is taken only if a caller of the same tenant booked under it, as far as is known, or because it names an inventory: no answer
+/// tells which ids another tenant has.
+fn check_taken_ids(history: &History) -> Result<(), Violation> {
+    let booked = |asked: &Asked| match sort_of(&asked.command.action) {
+        Asking::Booking(Sort::Book, id) => Some((tenant_of_name(&asked.inventory).to_owned(), id)),
+        Asking::Booking(..) | Asking::Creation | Asking::Other => None,
+    };
+    let is_refused =
+        |asked: &&Asked| asked.answer().is_some_and(|answer| matches!(answer.outcome, Outcome::Refused(_)));
+    let given: BTreeSet<(String, BookingId)> =
+        history.asked.iter().filter(|asked| !is_refused(asked)).filter_map(booked).collect();
+    for asked in history.asked.iter().filter(is_refused) {
+        let Some(Outcome::Refused(refusal)) = asked.answer().map(|answer| &answer.outcome) else { continue };
+        let Some((tenant, id)) = booked(asked).filter(|_| **refusal == Refusal::BookingIdTaken) else {
+            continue;
+        };
+        if inventory_of(id).is_none() && !given.contains(&(tenant, id)) {
+            return Err(Violation::Silent(format!("taken, and no caller of the tenant has it: {asked:?}")));
         }
     }
     Ok(())

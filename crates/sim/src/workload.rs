@@ -32,7 +32,7 @@ const CUSTOMERS: [&str; 5] = ["ann", "bob", "cho", "dee", "eli"];
 const BOXES: [&str; 2] = ["bread", "cake"];
 const ROWS: u16 = 3;
 const COLUMNS: u16 = 4;
-/// Ids that callers chose, shared by all inventories.
+/// Ids that callers chose, shared by all inventories and both tenants.
 const CHOSEN_IDS: u64 = 12;
 
 /// Makes commands.
@@ -55,14 +55,14 @@ struct Stage {
 }
 
 impl Workload {
-    /// Two events, a schedule and two shops.
+    /// Two events, a schedule and two shops, of two tenants.
     pub fn new(random: Random) -> Workload {
         let kinds = [
             ("hall", InventoryKind::Event),
             ("museum", InventoryKind::Schedule),
             ("bakery", InventoryKind::Shop),
-            ("club", InventoryKind::Event),
-            ("diner", InventoryKind::Shop),
+            ("acme/club", InventoryKind::Event),
+            ("acme/diner", InventoryKind::Shop),
         ];
         let stages = kinds.map(|(name, kind)| Stage {
             name: name.into(),
@@ -114,6 +114,8 @@ fn misused(mut command: Command, random: &mut Random) -> Command {
 }
 
 fn creation(name: &str, kind: InventoryKind) -> Action {
+    // The event's own id is without its tenant.
+    let name = name.rsplit('/').next().unwrap_or(name);
     let (id, currency, sales) = (name.to_owned(), Currency(*b"EUR"), SalesWindow::default());
     let timezone = "Europe/London".to_owned();
     let rules = RulesPatch {

@@ -176,7 +176,7 @@ fn read(store: &EmbeddedStore, asked: &[Asked]) -> Result<Contents, String> {
         records.extend(store.records(head.inventory, 0, usize::MAX).map_err(|error| error.to_string())?);
     }
     let chosen = asked.iter().filter_map(|asked| asked.chosen);
-    let found = chosen.map(|id| Ok((id, store.find_booking(id).map_err(|error| error.to_string())?)));
+    let found = chosen.map(|id| Ok((id, store.find_booking("", id).map_err(|error| error.to_string())?)));
     let chosen_ids = found.collect::<Result<_, String>>()?;
     Ok(Contents { heads, inventories, records, chosen_ids, answers: Vec::new(), sequences: Vec::new() })
 }

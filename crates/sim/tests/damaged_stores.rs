@@ -55,7 +55,7 @@ impl Store for Tampered {
         Ok(self.0.records.clone())
     }
 
-    fn find_booking(&self, _: BookingId) -> Result<Option<InventoryNumber>, StoreError> {
+    fn find_booking(&self, _: &str, _: BookingId) -> Result<Option<InventoryNumber>, StoreError> {
         Ok(None)
     }
 

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use boxoffice_core::change::Change;
+use boxoffice_core::ids::tenant_of_name;
 use boxoffice_engine::InventoryNumber;
 use boxoffice_engine::record::Hash;
 use boxoffice_engine::routing::Span;
@@ -381,8 +382,9 @@ async fn write_chosen_ids(
     let mut wanted = BTreeMap::new();
     let mut taken = Vec::new();
     for batch in batches {
+        let tenant = tenant_of_name(&batch.head.name);
         for &id in &batch.chosen_ids {
-            let owner = *wanted.entry(id).or_insert(batch.head.inventory);
+            let owner = *wanted.entry((tenant, id)).or_insert(batch.head.inventory);
             if owner != batch.head.inventory {
                 taken.push(batch.head.inventory);
             }
@@ -393,21 +395,22 @@ async fn write_chosen_ids(
     }
     // In order, for the same reason as the inventories. The owner of one that is there stays what it is.
     let owners = query(
-        "INSERT INTO chosen_id (booking, inventory)
-         SELECT * FROM UNNEST($1::uuid[], $2::bigint[]) ORDER BY 1
-         ON CONFLICT (booking) DO UPDATE SET inventory = chosen_id.inventory
-         RETURNING booking, inventory",
+        "INSERT INTO chosen_id (tenant, booking, inventory)
+         SELECT * FROM UNNEST($1::text[], $2::uuid[], $3::bigint[]) ORDER BY 1, 2
+         ON CONFLICT (tenant, booking) DO UPDATE SET inventory = chosen_id.inventory
+         RETURNING tenant, booking, inventory",
     )
-    .bind(wanted.keys().map(|&id| tables::uuid(id)).collect::<Vec<_>>())
+    .bind(wanted.keys().map(|&(tenant, _)| tenant).collect::<Vec<_>>())
+    .bind(wanted.keys().map(|&(_, id)| tables::uuid(id)).collect::<Vec<_>>())
     .bind(wanted.values().map(|&number| number_of(number)).collect::<Vec<_>>())
     .fetch_all(connection)
     .await?;
-    let owners: BTreeMap<sqlx::types::Uuid, Number> = owners
+    let owners: BTreeMap<(&str, sqlx::types::Uuid), Number> = owners
         .iter()
-        .map(|row| Ok((row.try_get(0)?, row.try_get(1)?)))
+        .map(|row| Ok(((row.try_get(0)?, row.try_get(1)?), row.try_get(2)?)))
         .collect::<Result<_, sqlx::Error>>()?;
-    for (&id, &number) in &wanted {
-        if owners.get(&tables::uuid(id)) != Some(&number_of(number)) {
+    for (&(tenant, id), &number) in &wanted {
+        if owners.get(&(tenant, tables::uuid(id))) != Some(&number_of(number)) {
             taken.push(number);
         }
     }

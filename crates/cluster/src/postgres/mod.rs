@@ -305,9 +305,10 @@ impl Store for PostgresStore {
         }))
     }
 
-    fn find_booking(&self, booking: BookingId) -> Result<Option<InventoryNumber>, StoreError> {
+    fn find_booking(&self, tenant: &str, booking: BookingId) -> Result<Option<InventoryNumber>, StoreError> {
         self.wait(self.inner.read(async |connection| {
-            let row = query("SELECT inventory FROM chosen_id WHERE booking = $1")
+            let row = query("SELECT inventory FROM chosen_id WHERE tenant = $1 AND booking = $2")
+                .bind(tenant)
                 .bind(tables::uuid(booking))
                 .fetch_optional(connection)
                 .await?;

@@ -23,7 +23,7 @@ pub(super) type Number = i64;
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     pub(super) inventories: BTreeMap<Number, InventoryRow>,
-    pub(super) bookings: BTreeMap<BookingId, BookingRow>,
+    pub(super) bookings: BTreeMap<(BookingId, Number), BookingRow>,
     pub(super) pools: BTreeMap<(Number, String), PoolRow>,
     pub(super) sections: Vec<SectionRow>,
     pub(super) unblocked: BTreeSet<(Number, Seat)>,
@@ -52,7 +52,6 @@ pub(super) struct InventoryRow {
 /// A booking: as the tables have it, and as it is after the commit.
 #[derive(Debug)]
 pub(super) struct BookingRow {
-    pub(super) inventory: Number,
     /// `None` if this commit makes it.
     pub(super) before: Option<Claimed>,
     /// Only of one that this commit makes.
@@ -172,11 +171,13 @@ impl Claimed {
     }
 }
 
-/// The bookings that changes speak of without saying what they are.
-pub(super) fn wanted<'a>(changes: impl Iterator<Item = &'a Change>) -> BTreeSet<BookingId> {
+/// The bookings that changes of inventories speak of without saying what they are.
+pub(super) fn wanted<'a>(
+    changes: impl Iterator<Item = (Number, &'a Change)>,
+) -> BTreeSet<(BookingId, Number)> {
     let (mut wanted, mut made) = (BTreeSet::new(), BTreeSet::new());
-    for change in changes {
-        let Some(booking) = change.booking() else { continue };
+    for (number, change) in changes {
+        let Some(booking) = change.booking().map(|booking| (booking, number)) else { continue };
         if matches!(change, Change::Booked(_)) {
             made.insert(booking);
         } else if !made.contains(&booking) {
@@ -328,46 +329,50 @@ impl Rows {
                     }
                 }
                 Change::Booked(booking) => {
-                    self.bookings.insert(booking.id, BookingRow::made(number, booking));
+                    self.bookings.insert((booking.id, number), BookingRow::made(booking));
                 }
                 Change::Confirmed { booking, payment_reference } => {
-                    let row = self.booking(*booking)?;
+                    let row = self.booking(number, *booking)?;
                     row.after.status = BookingStatus::Confirmed;
                     row.confirmed_at_ms = Some(now.0);
                     row.payment_reference = payment_reference.as_deref().map(str::to_owned);
                 }
                 Change::Revived { booking, from: _, units, redeem_code: _, payment_reference } => {
-                    let row = self.booking(*booking)?;
+                    let row = self.booking(number, *booking)?;
                     row.after.status = BookingStatus::Confirmed;
                     row.confirmed_at_ms = Some(now.0);
                     row.payment_reference = payment_reference.as_deref().map(str::to_owned);
                     row.claim_units(units);
                 }
                 Change::Extended { booking, expires_at } => {
-                    self.booking(*booking)?.expires_at_ms = Some(expires_at.0);
+                    self.booking(number, *booking)?.expires_at_ms = Some(expires_at.0);
                 }
                 Change::Cancelled { booking, reason: _ } => {
-                    let row = self.booking(*booking)?;
+                    let row = self.booking(number, *booking)?;
                     row.after.status = BookingStatus::Cancelled;
                     row.cancelled_at_ms = Some(now.0);
                 }
-                Change::Moved { booking, from: _, units } => self.booking(*booking)?.claim_units(units),
+                Change::Moved { booking, from: _, units } => {
+                    self.booking(number, *booking)?.claim_units(units);
+                }
                 Change::Redeemed { booking, forced: _ } => {
-                    let row = self.booking(*booking)?;
+                    let row = self.booking(number, *booking)?;
                     row.after.status = BookingStatus::Redeemed;
                     row.redeemed_at_ms = Some(now.0);
                     row.redeemed_quantity = Some(row.after.quantity);
                 }
                 Change::PartRedeemed { booking, part: _, redeemed_quantity, forced: _ } => {
-                    self.booking(*booking)?.redeemed_quantity = Some(i64::from(*redeemed_quantity));
+                    self.booking(number, *booking)?.redeemed_quantity = Some(i64::from(*redeemed_quantity));
                 }
                 Change::Unredeemed { booking, redeemed_quantity, .. } => {
-                    let row = self.booking(*booking)?;
+                    let row = self.booking(number, *booking)?;
                     row.after.status = BookingStatus::Confirmed;
                     row.redeemed_at_ms = None;
                     row.redeemed_quantity = Some(i64::from(*redeemed_quantity));
                 }
-                Change::Expired { booking } => self.booking(*booking)?.after.status = BookingStatus::Expired,
+                Change::Expired { booking } => {
+                    self.booking(number, *booking)?.after.status = BookingStatus::Expired;
+                }
                 Change::Remembered { key, keep_until, .. } => {
                     self.keys.insert((number, key.0), keep_until.0);
                 }
@@ -425,7 +430,7 @@ impl Rows {
             }
         }
         for booking in inventory.bookings() {
-            rows.bookings.insert(booking.id, BookingRow::made(number, booking));
+            rows.bookings.insert((booking.id, number), BookingRow::made(booking));
         }
         for remembered in inventory.memory().queue() {
             rows.keys.insert((number, remembered.key.0), remembered.keep_until.0);
@@ -455,11 +460,11 @@ impl Rows {
     /// Counts what the bookings claim now instead of what they claimed before. To be called once, after all changes.
     pub(super) fn count_claims(&mut self) -> Result<(), String> {
         let bookings = std::mem::take(&mut self.bookings);
-        for row in bookings.values() {
+        for (&(_, number), row) in &bookings {
             if let Some(before) = &row.before {
-                self.count(row.inventory, before, -1)?;
+                self.count(number, before, -1)?;
             }
-            self.count(row.inventory, &row.after, 1)?;
+            self.count(number, &row.after, 1)?;
         }
         self.bookings = bookings;
         Ok(())
@@ -548,8 +553,9 @@ impl Rows {
     }
 
     /// A booking that is about to change.
-    fn booking(&mut self, id: BookingId) -> Result<&mut BookingRow, String> {
-        let row = self.bookings.get_mut(&id).ok_or_else(|| format!("the table booking has no {id:?}"))?;
+    fn booking(&mut self, number: Number, id: BookingId) -> Result<&mut BookingRow, String> {
+        let missing = || format!("the table booking has no {id:?} of inventory {number}");
+        let row = self.bookings.get_mut(&(id, number)).ok_or_else(missing)?;
         row.versions += 1;
         Ok(row)
     }
@@ -562,9 +568,8 @@ impl TicketRow {
 }
 
 impl BookingRow {
-    fn made(inventory: Number, booking: &Booking) -> BookingRow {
+    fn made(booking: &Booking) -> BookingRow {
         let mut row = BookingRow {
-            inventory,
             before: None,
             customer: booking.customer.to_string(),
             created_at_ms: booking.created_at.0,
@@ -606,9 +611,8 @@ impl BookingRow {
     }
 
     /// One that the tables have.
-    pub(super) fn known(inventory: Number, claimed: Claimed, total_price: i64) -> BookingRow {
+    pub(super) fn known(claimed: Claimed, total_price: i64) -> BookingRow {
         BookingRow {
-            inventory,
             before: Some(claimed.clone()),
             customer: String::new(),
             created_at_ms: 0,

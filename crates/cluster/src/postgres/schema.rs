@@ -12,6 +12,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0003_positions.sql"),
     include_str!("../../migrations/0004_people_ask.sql"),
     include_str!("../../migrations/0005_attempts.sql"),
+    include_str!("../../migrations/0006_booking_ids_by_tenant.sql"),
 ];
 
 /// Why the tables cannot be used.

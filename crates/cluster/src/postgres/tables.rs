@@ -55,7 +55,7 @@ pub(super) async fn rebuild(
 ) -> Result<(), TablesError> {
     // A journal with a gap may have left some.
     for statement in [
-        "DELETE FROM pool_claim USING booking WHERE booking = id AND inventory = $1",
+        "DELETE FROM pool_claim WHERE inventory = $1",
         "DELETE FROM section WHERE inventory = $1",
         "DELETE FROM pool WHERE inventory = $1",
         "DELETE FROM booking WHERE inventory = $1",
@@ -92,30 +92,33 @@ async fn read_bookings(
     batches: &[(Number, &[Change])],
     rows: &mut Rows,
 ) -> Result<BTreeSet<(Number, String)>, TablesError> {
-    let ids: Vec<Uuid> =
-        wanted(batches.iter().flat_map(|(_, changes)| *changes)).into_iter().map(uuid).collect();
+    let changes = batches.iter().flat_map(|(number, changes)| changes.iter().map(|change| (*number, change)));
+    let wanted = BookingKeys::of(wanted(changes));
     let mut pools = BTreeSet::new();
-    if ids.is_empty() {
+    if wanted.ids.is_empty() {
         return Ok(pools);
     }
     let found = query(
-        "SELECT id, inventory, status, quantity, total_price,
-                ARRAY(SELECT pool FROM pool_claim WHERE booking = id ORDER BY pool) AS pools,
-                ARRAY(SELECT quantity FROM pool_claim WHERE booking = id ORDER BY pool) AS quantities
-         FROM booking WHERE id = ANY($1)",
+        "SELECT b.id, b.inventory, b.status, b.quantity, b.total_price,
+                ARRAY(SELECT p.pool FROM pool_claim p WHERE p.booking = b.id AND p.inventory = b.inventory
+                      ORDER BY p.pool) AS pools,
+                ARRAY(SELECT p.quantity FROM pool_claim p WHERE p.booking = b.id AND p.inventory = b.inventory
+                      ORDER BY p.pool) AS quantities
+         FROM booking b JOIN UNNEST($1::uuid[], $2::bigint[]) AS w(id, inventory) USING (id, inventory)",
     )
-    .bind(&ids)
+    .bind(wanted.ids)
+    .bind(wanted.inventories)
     .fetch_all(connection)
     .await?;
     for row in found {
-        let (id, booking) = booking_of(&row)?;
-        pools.extend(booking.after.pools.iter().map(|(pool, _)| (booking.inventory, pool.clone())));
-        rows.bookings.insert(id, booking);
+        let ((id, number), booking) = booking_of(&row)?;
+        pools.extend(booking.after.pools.iter().map(|(pool, _)| (number, pool.clone())));
+        rows.bookings.insert((id, number), booking);
     }
     Ok(pools)
 }
 
-fn booking_of(row: &PgRow) -> Result<(BookingId, BookingRow), TablesError> {
+fn booking_of(row: &PgRow) -> Result<((BookingId, Number), BookingRow), TablesError> {
     let id: Uuid = row.try_get("id")?;
     let word: String = row.try_get("status")?;
     let status = BookingStatus::ALL.into_iter().find(|status| status.word() == word);
@@ -123,8 +126,8 @@ fn booking_of(row: &PgRow) -> Result<(BookingId, BookingRow), TablesError> {
     let (pools, quantities): (Vec<String>, Vec<i64>) = (row.try_get("pools")?, row.try_get("quantities")?);
     let pools = pools.into_iter().zip(quantities).collect();
     let claimed = Claimed { status, quantity: row.try_get("quantity")?, pools };
-    let booking = BookingRow::known(row.try_get("inventory")?, claimed, row.try_get("total_price")?);
-    Ok((BookingId::from_bytes(id.into_bytes()), booking))
+    let key = (BookingId::from_bytes(id.into_bytes()), row.try_get("inventory")?);
+    Ok((key, BookingRow::known(claimed, row.try_get("total_price")?)))
 }
 
 async fn read_pools(
@@ -288,7 +291,7 @@ async fn write_bookings(connection: &mut PgConnection, rows: &Rows) -> Result<()
                   AS b(id, status, quantity, total_price, expires, confirmed, cancelled,
                        redeemed, payment_reference, version, inventory, customer, created, redeemed_quantity, reference)",
         )
-        .bind(made.iter().map(|(id, _)| uuid(**id)).collect::<Vec<_>>())
+        .bind(made.iter().map(|((id, _), _)| uuid(*id)).collect::<Vec<_>>())
         .bind(made.iter().map(|(_, row)| row.after.status.word()).collect::<Vec<_>>())
         .bind(made.iter().map(|(_, row)| row.after.quantity).collect::<Vec<_>>())
         .bind(made.iter().map(|(_, row)| row.total_price).collect::<Vec<_>>())
@@ -298,7 +301,7 @@ async fn write_bookings(connection: &mut PgConnection, rows: &Rows) -> Result<()
         .bind(made.iter().map(|(_, row)| row.redeemed_at_ms).collect::<Vec<_>>())
         .bind(made.iter().map(|(_, row)| row.payment_reference.as_deref()).collect::<Vec<_>>())
         .bind(made.iter().map(|(_, row)| row.versions).collect::<Vec<_>>())
-        .bind(made.iter().map(|(_, row)| row.inventory).collect::<Vec<_>>())
+        .bind(made.iter().map(|((_, number), _)| *number).collect::<Vec<_>>())
         .bind(made.iter().map(|(_, row)| row.customer.as_str()).collect::<Vec<_>>())
         .bind(made.iter().map(|(_, row)| row.created_at_ms).collect::<Vec<_>>())
         .bind(made.iter().map(|(_, row)| row.redeemed_quantity).collect::<Vec<_>>())
@@ -320,12 +323,12 @@ async fn write_bookings(connection: &mut PgConnection, rows: &Rows) -> Result<()
                 payment_reference = coalesce(c.payment_reference, b.payment_reference),
                 version = b.version + c.versions
          FROM UNNEST($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
-                     $8::bigint[], $9::text[], $10::bigint[], $11::bigint[])
+                     $8::bigint[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[])
               AS c(id, status, quantity, total_price, expires, confirmed, cancelled,
-                   redeemed, payment_reference, versions, redeemed_quantity)
-         WHERE b.id = c.id",
+                   redeemed, payment_reference, versions, redeemed_quantity, inventory)
+         WHERE b.id = c.id AND b.inventory = c.inventory",
     )
-    .bind(changed.iter().map(|(id, _)| uuid(**id)).collect::<Vec<_>>())
+    .bind(changed.iter().map(|((id, _), _)| uuid(*id)).collect::<Vec<_>>())
     .bind(changed.iter().map(|(_, row)| row.after.status.word()).collect::<Vec<_>>())
     .bind(changed.iter().map(|(_, row)| row.after.quantity).collect::<Vec<_>>())
     .bind(changed.iter().map(|(_, row)| row.total_price).collect::<Vec<_>>())
@@ -336,6 +339,7 @@ async fn write_bookings(connection: &mut PgConnection, rows: &Rows) -> Result<()
     .bind(changed.iter().map(|(_, row)| row.payment_reference.as_deref()).collect::<Vec<_>>())
     .bind(changed.iter().map(|(_, row)| row.versions).collect::<Vec<_>>())
     .bind(changed.iter().map(|(_, row)| row.redeemed_quantity).collect::<Vec<_>>())
+    .bind(changed.iter().map(|((_, number), _)| *number).collect::<Vec<_>>())
     .execute(connection)
     .await?;
     Ok(())
@@ -345,8 +349,15 @@ async fn write_bookings(connection: &mut PgConnection, rows: &Rows) -> Result<()
 /// else, so that the table's key refuses a seat that somebody has.
 async fn write_claims(connection: &mut PgConnection, rows: &Rows) -> Result<(), TablesError> {
     let released = released(rows);
-    if !released.is_empty() {
-        query("DELETE FROM claim WHERE booking = ANY($1)").bind(&released).execute(&mut *connection).await?;
+    if !released.ids.is_empty() {
+        query(
+            "DELETE FROM claim c USING UNNEST($1::uuid[], $2::bigint[]) AS r(booking, inventory)
+             WHERE c.booking = r.booking AND c.inventory = r.inventory",
+        )
+        .bind(released.ids)
+        .bind(released.inventories)
+        .execute(&mut *connection)
+        .await?;
     }
     if !rows.unblocked.is_empty() {
         let seats = Seats::of(rows.unblocked.iter().copied());
@@ -363,22 +374,25 @@ async fn write_claims(connection: &mut PgConnection, rows: &Rows) -> Result<(), 
         .execute(&mut *connection)
         .await?;
     }
-    let sold: Vec<Uuid> =
-        rows.bookings.iter().filter(|(_, row)| was_sold(row)).map(|(id, _)| uuid(*id)).collect();
-    if !sold.is_empty() {
-        query("UPDATE claim SET state = 'sold' WHERE booking = ANY($1)")
-            .bind(sold)
-            .execute(&mut *connection)
-            .await?;
+    let sold = BookingKeys::of(rows.bookings.iter().filter(|(_, row)| was_sold(row)).map(|(key, _)| *key));
+    if !sold.ids.is_empty() {
+        query(
+            "UPDATE claim c SET state = 'sold' FROM UNNEST($1::uuid[], $2::bigint[]) AS s(booking, inventory)
+             WHERE c.booking = s.booking AND c.inventory = s.inventory",
+        )
+        .bind(sold.ids)
+        .bind(sold.inventories)
+        .execute(&mut *connection)
+        .await?;
     }
     let mut taken = Seats::of(rows.blocked.iter().copied());
     let mut states = vec!["blocked"; taken.numbers.len()];
     let mut bookings: Vec<Option<Uuid>> = vec![None; states.len()];
     let mut prices: Vec<Option<i64>> = vec![None; states.len()];
-    for (id, row, units) in claiming(rows) {
+    for ((id, number), row, units) in claiming(rows) {
         let Units::Event { seats, .. } = units else { continue };
         for claim in seats {
-            taken.push(row.inventory, claim.seat);
+            taken.push(number, claim.seat);
             states.push(row.after.claim().word());
             bookings.push(Some(uuid(id)));
             prices.push(Some(claim.price.0));
@@ -401,6 +415,20 @@ async fn write_claims(connection: &mut PgConnection, rows: &Rows) -> Result<(), 
         .await?;
     }
     Ok(())
+}
+
+/// Bookings by id and inventory, as columns. An id alone may be of several tenants' bookings.
+#[derive(Default)]
+struct BookingKeys {
+    ids: Vec<Uuid>,
+    inventories: Vec<Number>,
+}
+
+impl BookingKeys {
+    fn of(keys: impl IntoIterator<Item = (BookingId, Number)>) -> BookingKeys {
+        let (ids, inventories) = keys.into_iter().map(|(id, number)| (uuid(id), number)).unzip();
+        BookingKeys { ids, inventories }
+    }
 }
 
 /// Seats as columns.
@@ -428,12 +456,12 @@ impl Seats {
 }
 
 /// Bookings that the tables have and that no longer claim what they did.
-fn released(rows: &Rows) -> Vec<Uuid> {
+fn released(rows: &Rows) -> BookingKeys {
     let gone = |row: &BookingRow| {
         let claimed = row.before.as_ref().is_some_and(|before| before.claim() != Claim::Free);
         claimed && (row.units.is_some() || row.after.claim() == Claim::Free)
     };
-    rows.bookings.iter().filter(|(_, row)| gone(row)).map(|(id, _)| uuid(*id)).collect()
+    BookingKeys::of(rows.bookings.iter().filter(|(_, row)| gone(row)).map(|(key, _)| *key))
 }
 
 /// Whether what the tables have as held is sold now.
@@ -443,29 +471,37 @@ fn was_sold(row: &BookingRow) -> bool {
 }
 
 /// Bookings that claim units which the tables do not have yet.
-fn claiming(rows: &Rows) -> impl Iterator<Item = (BookingId, &BookingRow, &Units)> {
-    rows.bookings.iter().filter_map(|(id, row)| {
+fn claiming(rows: &Rows) -> impl Iterator<Item = ((BookingId, Number), &BookingRow, &Units)> {
+    rows.bookings.iter().filter_map(|(key, row)| {
         let units = row.units.as_ref().filter(|_| row.after.claim() != Claim::Free)?;
-        Some((*id, row, units))
+        Some((*key, row, units))
     })
 }
 
 async fn write_pool_claims(connection: &mut PgConnection, rows: &Rows) -> Result<(), TablesError> {
     // A booking that was over may still have said what it claimed.
-    let said: Vec<Uuid> = rows
+    let said = rows
         .bookings
         .iter()
         .filter(|(_, row)| row.before.as_ref().is_some_and(|before| !before.pools.is_empty()))
-        .filter(|(_, row)| row.units.is_some())
-        .map(|(id, _)| uuid(*id))
-        .collect();
-    if !said.is_empty() {
-        query("DELETE FROM pool_claim WHERE booking = ANY($1)").bind(said).execute(&mut *connection).await?;
+        .filter(|(_, row)| row.units.is_some());
+    let said = BookingKeys::of(said.map(|(key, _)| *key));
+    if !said.ids.is_empty() {
+        query(
+            "DELETE FROM pool_claim p USING UNNEST($1::uuid[], $2::bigint[]) AS s(booking, inventory)
+             WHERE p.booking = s.booking AND p.inventory = s.inventory",
+        )
+        .bind(said.ids)
+        .bind(said.inventories)
+        .execute(&mut *connection)
+        .await?;
     }
-    let (mut bookings, mut pools, mut quantities) = (Vec::new(), Vec::new(), Vec::new());
-    for (id, row) in rows.bookings.iter().filter(|(_, row)| row.units.is_some()) {
+    let (mut bookings, mut inventories) = (Vec::new(), Vec::new());
+    let (mut pools, mut quantities) = (Vec::new(), Vec::new());
+    for ((id, number), row) in rows.bookings.iter().filter(|(_, row)| row.units.is_some()) {
         for (pool, quantity) in &row.after.pools {
             bookings.push(uuid(*id));
+            inventories.push(*number);
             pools.push(pool.as_str());
             quantities.push(*quantity);
         }
@@ -474,10 +510,11 @@ async fn write_pool_claims(connection: &mut PgConnection, rows: &Rows) -> Result
         return Ok(());
     }
     query(
-        "INSERT INTO pool_claim (booking, pool, quantity)
-         SELECT * FROM UNNEST($1::uuid[], $2::text[], $3::bigint[])",
+        "INSERT INTO pool_claim (booking, inventory, pool, quantity)
+         SELECT * FROM UNNEST($1::uuid[], $2::bigint[], $3::text[], $4::bigint[])",
     )
     .bind(bookings)
+    .bind(inventories)
     .bind(pools)
     .bind(quantities)
     .execute(connection)
@@ -502,17 +539,21 @@ async fn write_tickets(connection: &mut PgConnection, rows: &Rows) -> Result<(),
         .await?;
     }
     let released = released(rows);
-    if !released.is_empty() {
-        query("DELETE FROM ticket_claim WHERE booking = ANY($1)")
-            .bind(released)
-            .execute(&mut *connection)
-            .await?;
+    if !released.ids.is_empty() {
+        query(
+            "DELETE FROM ticket_claim t USING UNNEST($1::uuid[], $2::bigint[]) AS r(booking, inventory)
+             WHERE t.booking = r.booking AND t.inventory = r.inventory",
+        )
+        .bind(released.ids)
+        .bind(released.inventories)
+        .execute(&mut *connection)
+        .await?;
     }
     let (mut inventories, mut claimed, mut bookings) = (Vec::new(), Vec::new(), Vec::new());
-    for (id, row, units) in claiming(rows) {
+    for ((id, number), _, units) in claiming(rows) {
         let Units::Slot { tickets, .. } = units else { continue };
         for ticket in tickets {
-            inventories.push(row.inventory);
+            inventories.push(number);
             claimed.push(&**ticket);
             bookings.push(uuid(id));
         }

@@ -9,7 +9,9 @@ const DEFAULT_TENANT: &str = "default";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Keys {
     pub(super) kind: InventoryKind,
-    /// The inventory's id as it stands in keys: that of another tenant than `default` begins with it and a slash.
+    /// What ids of inventories and bookings begin with in keys: the name of a tenant other than `default`, and a slash.
+    prefix: String,
+    /// The inventory's id as it stands in keys.
     id: String,
     is_cluster: bool,
 }
@@ -19,8 +21,9 @@ impl Keys {
     /// wants all of them in one place: then the id stands in braces, which is what a cluster goes by.
     pub(super) fn of(name: &str, is_cluster: bool) -> Option<Keys> {
         let (tenant, kind, id) = parts_of_name(name)?;
-        let id = if tenant == DEFAULT_TENANT { id.to_owned() } else { format!("{tenant}/{id}") };
-        Some(Keys { kind, id: if is_cluster { format!("{{{id}}}") } else { id }, is_cluster })
+        let prefix = if tenant == DEFAULT_TENANT { String::new() } else { format!("{tenant}/") };
+        let id = format!("{prefix}{id}");
+        Some(Keys { kind, prefix, id: if is_cluster { format!("{{{id}}}") } else { id }, is_cluster })
     }
 
     /// The sequence that everything else is as of.
@@ -83,9 +86,10 @@ impl Keys {
         format!("reservation:ttl:{}", self.id_in_key(id))
     }
 
-    /// In a cluster in braces, so that all keys of a booking are in one slot.
+    /// Behind the tenant, as two tenants may have bookings of the same id; in a cluster in braces, so that all keys of a booking are in
+    /// one slot.
     fn id_in_key(&self, id: BookingId) -> String {
-        let id = id_text(id);
+        let id = format!("{}{}", self.prefix, id_text(id));
         if self.is_cluster { format!("{{{id}}}") } else { id }
     }
 
@@ -140,8 +144,10 @@ mod tests {
         let id = BookingId::from_bytes([0x11; 16]);
         let bakery = Keys::of("acme/shop:bakery", false).expect("a shop");
         assert_eq!(bakery.quantity(), "inventory:quantity:acme/bakery");
-        assert_eq!(bakery.booking(id), "booking:11111111-1111-1111-1111-111111111111");
-        assert_eq!(bakery.hold(id), "reservation:ttl:11111111-1111-1111-1111-111111111111");
+        assert_eq!(hall.booking(id), "booking:11111111-1111-1111-1111-111111111111");
+        assert_eq!(hall.hold(id), "reservation:ttl:11111111-1111-1111-1111-111111111111");
+        assert_eq!(bakery.booking(id), "booking:acme/11111111-1111-1111-1111-111111111111");
+        assert_eq!(bakery.hold(id), "reservation:ttl:acme/11111111-1111-1111-1111-111111111111");
         assert_eq!(bakery.reservations("a:b c").as_deref(), Some("user:reservations:a:b c:acme/bakery"));
         assert_eq!(hall.reservations("ann"), None);
         let spread = Keys::of("default/shop:bakery", true).expect("a shop");

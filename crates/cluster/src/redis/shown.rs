@@ -95,7 +95,9 @@ impl Shown {
                 let set = booking.customer.as_deref().and_then(|customer| keys.reservations(customer));
                 let mut remove = cmd("EVAL");
                 remove.arg(REMOVE).arg(2 + usize::from(set.is_some()));
-                remove.arg(&booking.key).arg(format!("reservation:ttl:{id}")).arg(set).arg(name).arg(id);
+                // The customer's set is of one tenant: the id stands there alone.
+                let member = id.rsplit('/').next().unwrap_or(id);
+                remove.arg(&booking.key).arg(format!("reservation:ttl:{id}")).arg(set).arg(name).arg(member);
                 remove
             };
             instance.run(some.iter().map(remove).collect()).await?;

@@ -46,8 +46,8 @@ fn what_was_committed_is_read_by_everybody() {
     assert_eq!((&stored.head, stored.snapshot), (&second.head, None));
     assert_eq!(stored.records, [first.record.to_vec(), second.record.to_vec()]);
     assert!(other.load(InventoryNumber(3)).unwrap().is_none());
-    assert_eq!(other.find_booking(chosen(1)).unwrap(), Some(InventoryNumber(1)));
-    assert_eq!(other.find_booking(chosen(2)).unwrap(), None);
+    assert_eq!(other.find_booking("default", chosen(1)).unwrap(), Some(InventoryNumber(1)));
+    assert_eq!(other.find_booking("default", chosen(2)).unwrap(), None);
     // One record at least, however few bytes are asked for.
     assert_eq!(other.records(InventoryNumber(1), 0, 1).unwrap(), [first.record.to_vec()]);
     assert_eq!(other.records(InventoryNumber(1), 0, 1_000).unwrap().len(), 2);
@@ -89,6 +89,28 @@ fn an_id_that_another_inventory_took_fences_the_later_one() {
     // Its own are its own.
     let again = BatchWrite { chosen_ids: vec![chosen(2)], ..batch(1, 2, first.head.hash) };
     assert_eq!(one.commit(&[&again]).unwrap(), []);
+}
+
+#[test]
+fn two_tenants_choose_the_same_booking_id() {
+    let database = Database::start();
+    let (one, other) = (database.store(), database.store());
+    let of = |name: &str, number, ids: &[u8]| {
+        let batch = batch(number, 1, Hash::default());
+        let head = Head { name: name.into(), ..batch.head };
+        BatchWrite { head, chosen_ids: ids.iter().map(|&id| chosen(id)).collect(), ..batch }
+    };
+    let acme = of("acme/event:hall", 1, &[1, 2]);
+    let zeta = of("zeta/event:hall", 2, &[2, 3]);
+    assert_eq!(one.commit(&[&acme, &zeta]).unwrap(), []);
+    let late = of("acme/event:club", 3, &[2]);
+    assert_eq!(other.commit(&[&late]).unwrap(), [InventoryNumber(3)], "the tenant has it elsewhere");
+    for (tenant, id, number) in
+        [("acme", 2, Some(1)), ("zeta", 2, Some(2)), ("acme", 3, None), ("zeta", 1, None)]
+    {
+        let found = other.find_booking(tenant, chosen(id)).unwrap();
+        assert_eq!(found, number.map(InventoryNumber), "{tenant} {id}");
+    }
 }
 
 #[test]

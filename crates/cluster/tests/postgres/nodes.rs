@@ -79,7 +79,7 @@ async fn three_nodes_sell_one_hall_to_64_clients() {
                         kept.push(booking);
                     }
                     if attempt % 16 == 1 {
-                        let found = of(2).booking(id).await.unwrap();
+                        let found = of(2).booking("default", id).await.unwrap();
                         assert!(found.is_some(), "it was answered, so it is there");
                     }
                 }
@@ -143,7 +143,7 @@ async fn what_one_node_does_another_shows() {
     let batch = tokio::time::timeout(Duration::from_secs(30), stream.next()).await.expect("in time").unwrap();
     assert_eq!(batch.sequence, answer.sequence);
     assert_eq!(totals(&other, hall).await.held, 1);
-    assert!(other.booking(id).await.unwrap().is_some());
+    assert!(other.booking("default", id).await.unwrap().is_some());
 
     // A refusal is of what is, not of what was.
     for number in 0..9 {

@@ -36,14 +36,14 @@ impl Engine {
         Ok(published.read_unit_holders(self.now(), look).await)
     }
 
-    /// A booking and the stock of its inventory, both as of the same commit.
+    /// A booking of an inventory and the stock, both as of the same commit.
     pub async fn booking_and_stock(
         &self,
+        inventory: InventoryNumber,
         id: BookingId,
     ) -> Result<Option<(Arc<Booking>, Arc<StockView>)>, SubmitError> {
-        let Some((number, _)) = self.booking(id).await? else { return Ok(None) };
         let both = |state: &State| Some((state.bookings.get(id)?.clone(), Arc::clone(&state.stock)));
-        self.look(number, both).await
+        self.look(inventory, both).await
     }
 
     /// A customer's bookings in an inventory, newest first: those that were made when it was asked, as they are by the last

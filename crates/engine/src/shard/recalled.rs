@@ -54,7 +54,7 @@ impl Shard {
             self.begin_loading(number);
         }
         // Their ids are claimed again when they are decided again.
-        chosen_ids(number, &live.changes).for_each(|id| self.chosen_ids.let_go(id));
+        chosen_ids(number, &live.changes).for_each(|id| self.chosen_ids.let_go(id, &live.name));
         let since = dropped.into_iter().flat_map(|part| part.answered).map(|(request, _)| request);
         let later = since.chain(self.take_waiting(number)).collect();
         let (generation, in_flight) = (live.generation, live.in_flight);

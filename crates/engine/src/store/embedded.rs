@@ -4,7 +4,7 @@
 //! whoever reads sees both as one. Whoever opens a store moves what is in the log first.
 //!
 //! Tables (`tables.rs`): `journal (inventory, sequence) -> record`, `heads inventory -> head`, `manifests inventory -> manifest`,
-//! `snapshots (inventory, sequence, piece) -> bytes`, `booking_ids id -> inventory`, `documents name -> sealed bytes`, and one
+//! `snapshots (inventory, sequence, piece) -> bytes`, `booking_ids (tenant, id) -> inventory`, `documents name -> sealed bytes`, and one
 //! sealed [`Meta`] with the format and the number of inventories, and the key of the log. Beside it lies the high-water mark (`mark.rs`). Every
 //! durable commit of redb writes down which pages are free, so that a store opens as fast after a kill as after a clean stop.
 //!
@@ -16,7 +16,7 @@
 //! What that leaves open: in a store above [`CHECKED_AT_OPEN_BYTES_MAX`] pages are not checked.
 //! Heads, records, manifests, snapshots and the meta record are found out when they are read, damaged or missing, by their
 //! own checksums, numbers and chain; documents by their checksum, if they are damaged and not missing. The entries of `booking_ids` have none: a flipped bit there may hide an id that a caller
-//! chose, so that its booking is found by its inventory only, and the id can be chosen once more in another one. And redb's own list of
+//! chose, so that its booking is found by its inventory only, and the id can be chosen once more in another one of the tenant. And redb's own list of
 //! free pages is believed: a flipped bit there may let it write over a page that is in use, which is found out when that is read.
 
 use std::collections::{BTreeMap, HashMap};
@@ -51,9 +51,7 @@ use crate::limits::{ATTEMPTS_PRUNED_AT_ONCE, LOG_FILE_BYTES_MAX, SNAPSHOT_CHUNK_
 use crate::record::{self, Hash, Head, Manifest, RecordError};
 
 /// The version of the tables and of the log.
-const FORMAT_VERSION: u32 = 2;
-/// It had no log. It is given one when it is opened.
-const FORMAT_WITHOUT_LOG: u32 = 1;
+const FORMAT_VERSION: u32 = 3;
 /// Checking every page of a larger store would keep its users waiting for more than a second.
 const CHECKED_AT_OPEN_BYTES_MAX: u64 = 512 * 1024 * 1024;
 /// Pages that redb may keep in memory. Journals are written once and read when an inventory is loaded.
@@ -170,20 +168,19 @@ impl EmbeddedStore {
         for (log, name) in files.logs.iter().zip(LOG_FILES) {
             log_is_there &= log.len().map_err(io_of(name))? > 0;
         }
-        let has_log = match &meta {
-            Some(Meta { format: FORMAT_VERSION, .. }) => true,
-            Some(Meta { format: FORMAT_WITHOUT_LOG, .. }) => false,
+        let is_new = match &meta {
+            Some(Meta { format: FORMAT_VERSION, .. }) => false,
             Some(Meta { format, .. }) => return Err(OpenError::UnknownFormat { found: *format }),
             None if marked > 0 || log_is_there || care == Care::Look => {
                 let message = format!("it is empty; at least {marked} commits were acknowledged");
                 return Err(OpenError::Damaged(message));
             }
-            None => false,
+            None => true,
         };
         let key = match log_key {
-            Some(key) if has_log && log_is_there => key,
-            _ if has_log => return Err(OpenError::Damaged("its log is missing".to_owned())),
-            _ => rand::random(),
+            _ if is_new => rand::random(),
+            Some(key) if log_is_there => key,
+            _ => return Err(OpenError::Damaged("its log is missing".to_owned())),
         };
         let store = EmbeddedStore {
             mark,
@@ -194,7 +191,7 @@ impl EmbeddedStore {
             failed: OnceLock::new(),
             database: RwLock::new(Some(database)),
         };
-        if meta.is_some() {
+        if !is_new {
             store.read_log(&key)?;
             let commits = store.waiting.read().commits;
             if commits < marked {
@@ -209,7 +206,7 @@ impl EmbeddedStore {
         }
         // A store that says that it has a log is never seen without its files.
         store.log.lock().fill().map_err(|(file, error)| io_of(LOG_FILES[file])(error))?;
-        let written = if has_log { store.move_all() } else { store.initialize(meta, &key) };
+        let written = if is_new { store.initialize(&key) } else { store.move_all() };
         written.map_err(|error| {
             let kind = match &error {
                 CommitError::Full(_) => io::ErrorKind::StorageFull,
@@ -257,8 +254,7 @@ impl EmbeddedStore {
     }
 
     /// Makes the tables, so that a missing one is never taken for an empty one.
-    fn initialize(&self, meta: Option<Meta>, key: &Key) -> Result<(), CommitError> {
-        let inventories = meta.map_or(0, |meta| meta.inventories);
+    fn initialize(&self, key: &Key) -> Result<(), CommitError> {
         self.write(Durability::Immediate, |transaction| {
             transaction.open_table(JOURNAL)?;
             transaction.open_table(HEADS)?;
@@ -267,7 +263,7 @@ impl EmbeddedStore {
             transaction.open_table(BOOKING_IDS)?;
             transaction.open_table(DOCUMENTS)?;
             transaction.open_table(LOG_KEY)?.insert((), record::seal(key).as_slice())?;
-            let meta = Meta { format: FORMAT_VERSION, inventories };
+            let meta = Meta { format: FORMAT_VERSION, inventories: 0 };
             transaction.open_table(META)?.insert((), record::seal(&meta).as_slice())?;
             Ok(())
         })
@@ -494,13 +490,15 @@ impl Store for EmbeddedStore {
         self.read(noted, |transaction, waiting| read_records(transaction, waiting, inventory, after, bytes))
     }
 
-    fn find_booking(&self, booking: BookingId) -> Result<Option<InventoryNumber>, StoreError> {
+    fn find_booking(&self, tenant: &str, booking: BookingId) -> Result<Option<InventoryNumber>, StoreError> {
         let id = u128::from_be_bytes(booking.to_bytes());
-        let noted = |waiting: &Waiting| waiting.find_booking(id);
+        let noted = |waiting: &Waiting| waiting.find_booking(tenant, id);
         self.read(noted, |transaction, waiting| {
             let booking_ids = transaction.open_table(BOOKING_IDS)?;
-            let found =
-                || Ok::<_, ReadError>(booking_ids.get(id)?.map(|number| InventoryNumber(number.value())));
+            let found = || {
+                let number = booking_ids.get((tenant, id))?;
+                Ok::<_, ReadError>(number.map(|number| InventoryNumber(number.value())))
+            };
             waiting.map_or_else(found, |number| Ok(Some(number)))
         })
     }

@@ -87,7 +87,7 @@ pub(super) fn io_at(path: &Path) -> impl Fn(io::Error) -> OpenError {
 
 /// Those in a directory.
 pub(super) fn files_in(directory: &Path) -> Result<Files, OpenError> {
-    // A store of an earlier format has no log; one that should have it does not take an empty one for it.
+    // A store that should have a log does not take an empty one for it.
     if LOG_FILES.iter().any(|name| !directory.join(name).exists()) {
         for path in LOG_FILES.map(|name| directory.join(name)) {
             let mut options = std::fs::OpenOptions::new();

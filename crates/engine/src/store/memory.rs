@@ -3,7 +3,7 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use boxoffice_core::ids::BookingId;
+use boxoffice_core::ids::{BookingId, tenant_of_name};
 use parking_lot::Mutex;
 
 use super::{BatchWrite, CommitError, Document, Store, StoreError, Stored, ToldOfTurn};
@@ -53,7 +53,7 @@ pub enum NextCommit {
 #[derive(Debug, Clone, Default)]
 struct Image {
     inventories: BTreeMap<InventoryNumber, Kept>,
-    booking_ids: HashMap<BookingId, InventoryNumber>,
+    booking_ids: HashMap<(String, BookingId), InventoryNumber>,
     documents: BTreeMap<String, Vec<u8>>,
 }
 
@@ -118,7 +118,9 @@ impl Store for MemoryStore {
                 });
                 kept.head = batch.head.clone();
                 kept.records.insert(batch.head.sequence, batch.record.to_vec());
-                image.booking_ids.extend(batch.chosen_ids.iter().map(|&id| (id, number)));
+                let tenant = tenant_of_name(&batch.head.name);
+                let ids = batch.chosen_ids.iter().map(|&id| ((tenant.to_owned(), id), number));
+                image.booking_ids.extend(ids);
             }
         })?;
         Ok(fenced)
@@ -149,8 +151,8 @@ impl Store for MemoryStore {
         Ok(kept.records.range(after + 1..).map(|(_, record)| record).take_while(within).cloned().collect())
     }
 
-    fn find_booking(&self, booking: BookingId) -> Result<Option<InventoryNumber>, StoreError> {
-        Ok(self.images.lock().live.booking_ids.get(&booking).copied())
+    fn find_booking(&self, tenant: &str, booking: BookingId) -> Result<Option<InventoryNumber>, StoreError> {
+        Ok(self.images.lock().live.booking_ids.get(&(tenant.to_owned(), booking)).copied())
     }
 
     fn write_snapshot(&self, manifest: &Manifest, contents: &[u8]) -> Result<(), CommitError> {

@@ -60,8 +60,8 @@ pub trait Store: Send + Sync + 'static {
         bytes: usize,
     ) -> Result<Vec<Vec<u8>>, StoreError>;
 
-    /// The inventory of a booking whose id does not name it.
-    fn find_booking(&self, booking: BookingId) -> Result<Option<InventoryNumber>, StoreError>;
+    /// The inventory of a tenant's booking whose id does not name it. Another tenant may have a booking of the same id.
+    fn find_booking(&self, tenant: &str, booking: BookingId) -> Result<Option<InventoryNumber>, StoreError>;
 
     /// Keeps a snapshot in place of the last one, and forgets the records before `manifest.journal_from`. An older one than the
     /// last is ignored.
@@ -224,7 +224,7 @@ pub struct BatchWrite {
     pub record: Arc<Vec<u8>>,
     /// What is in the record, for stores that keep more than bytes.
     pub changes: Arc<Vec<Change>>,
-    /// New bookings whose ids do not name the inventory.
+    /// New bookings whose ids do not name the inventory. They are unique within the tenant that the head's name begins with.
     pub chosen_ids: Vec<BookingId>,
     /// The positions of the commands that were decided in it, if they came from the log. It is fenced if the store has one
     /// that is not before all of them, and otherwise the last of them is kept with it. Only for stores that keep positions.

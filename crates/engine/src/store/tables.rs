@@ -15,7 +15,7 @@ pub(super) const JOURNAL: TableDefinition<(u32, u64), &[u8]> = TableDefinition::
 pub(super) const HEADS: TableDefinition<u32, &[u8]> = TableDefinition::new("heads");
 pub(super) const MANIFESTS: TableDefinition<u32, &[u8]> = TableDefinition::new("manifests");
 pub(super) const SNAPSHOTS: TableDefinition<(u32, u64, u32), &[u8]> = TableDefinition::new("snapshots");
-pub(super) const BOOKING_IDS: TableDefinition<u128, u32> = TableDefinition::new("booking_ids");
+pub(super) const BOOKING_IDS: TableDefinition<(&str, u128), u32> = TableDefinition::new("booking_ids");
 pub(super) const DOCUMENTS: TableDefinition<&str, &[u8]> = TableDefinition::new("documents");
 pub(super) const META: TableDefinition<(), &[u8]> = TableDefinition::new("meta");
 pub(super) const LOG_KEY: TableDefinition<(), &[u8]> = TableDefinition::new("log_key");
@@ -58,8 +58,8 @@ pub(super) fn put(
     }
     if !gathered.booking_ids.is_empty() {
         let mut booking_ids = transaction.open_table(BOOKING_IDS)?;
-        for (id, number) in &gathered.booking_ids {
-            booking_ids.insert(id, number.0)?;
+        for ((tenant, id), number) in &gathered.booking_ids {
+            booking_ids.insert((&**tenant, *id), number.0)?;
             pace.step(0);
         }
     }

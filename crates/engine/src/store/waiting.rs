@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use boxoffice_core::ids::tenant_of_name;
+
 use super::log::{Entry, Frame};
 use crate::ids::InventoryNumber;
 use crate::record::Head;
@@ -24,7 +26,8 @@ pub(super) struct Gathered {
     /// The last head of each inventory, and the commit that wrote it.
     pub(super) heads: BTreeMap<InventoryNumber, (u64, Head)>,
     pub(super) records: BTreeMap<(InventoryNumber, u64), Arc<Vec<u8>>>,
-    pub(super) booking_ids: BTreeMap<u128, InventoryNumber>,
+    /// By tenant and id.
+    pub(super) booking_ids: BTreeMap<(Box<str>, u128), InventoryNumber>,
     /// How many inventories were created.
     pub(super) created: u64,
 }
@@ -35,7 +38,8 @@ impl Gathered {
             let Entry { head, creates, record, chosen_ids } = entry;
             let number = head.inventory;
             self.created += u64::from(creates);
-            self.booking_ids.extend(chosen_ids.into_iter().map(|id| (id, number)));
+            let tenant = tenant_of_name(&head.name);
+            self.booking_ids.extend(chosen_ids.into_iter().map(|id| ((tenant.into(), id), number)));
             self.records.insert((number, head.sequence), record);
             self.heads.insert(number, (commit, head));
         }
@@ -89,7 +93,8 @@ impl Waiting {
         records.map(|((_, sequence), record)| (*sequence, Arc::clone(record))).collect()
     }
 
-    pub(super) fn find_booking(&self, id: u128) -> Option<InventoryNumber> {
+    pub(super) fn find_booking(&self, tenant: &str, id: u128) -> Option<InventoryNumber> {
+        let id = (tenant.into(), id);
         self.newest_first().find_map(|gathered| gathered.booking_ids.get(&id).copied())
     }
 

@@ -40,7 +40,7 @@ fn assert_comes_back(bytes: &[u8], of: &dyn Store) {
     assert_eq!(store.heads().unwrap(), of.heads().unwrap());
     assert_eq!(verify(&store, |_, _| {}).unwrap(), verify(of, |_, _| {}).unwrap());
     assert_eq!(store.documents("").unwrap(), of.documents("").unwrap());
-    assert_eq!(store.find_booking(chosen(2)).unwrap(), of.find_booking(chosen(2)).unwrap());
+    assert_eq!(store.find_booking("", chosen(2)).unwrap(), of.find_booking("", chosen(2)).unwrap());
     assert!(archived(&store) == bytes, "the same bytes again");
 }
 
@@ -95,7 +95,7 @@ async fn a_journal_that_is_cut_while_it_is_read_comes_back_from_its_snapshot() {
     archive::restore(&mut out.bytes.as_slice(), &store, |_| {}).unwrap();
     let report = verify(&store, |_, _| {}).unwrap();
     assert_eq!((report.inventories, report.bookings, report.from_snapshot), (2, 3, 1));
-    assert_eq!(store.find_booking(chosen(2)).unwrap(), Some(hall));
+    assert_eq!(store.find_booking("", chosen(2)).unwrap(), Some(hall));
 }
 
 #[tokio::test]

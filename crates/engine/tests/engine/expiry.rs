@@ -51,7 +51,7 @@ async fn a_hold_of_an_inventory_that_left_memory_ends_in_time() {
         heads[0].sequence == 3 && heads[0].next_deadline.is_none()
     })
     .await;
-    let (_, booking) = scene.engine.booking(nth(hall, 1)).await.unwrap().unwrap();
+    let (_, booking) = scene.engine.booking("", nth(hall, 1)).await.unwrap().unwrap();
     assert!(matches!(booking.status, Status::Expired { .. }), "{:?}", booking.status);
 }
 

@@ -80,7 +80,7 @@ impl Store for GatedStore {
         self.inner.records(inventory, after, bytes)
     }
 
-    fn find_booking(&self, booking: BookingId) -> Result<Option<InventoryNumber>, StoreError> {
+    fn find_booking(&self, tenant: &str, booking: BookingId) -> Result<Option<InventoryNumber>, StoreError> {
         self.at_gate.send_modify(|waiting| *waiting += 1);
         while matches!(*self.gate.borrow(), Gate::Shut | Gate::Silent) {
             std::thread::yield_now();
@@ -89,7 +89,7 @@ impl Store for GatedStore {
             return Err(StoreError::Unavailable("the gate is away".to_owned()));
         }
         assert!(*self.gate.borrow() == Gate::Open, "the gate falls down");
-        self.inner.find_booking(booking)
+        self.inner.find_booking(tenant, booking)
     }
 
     fn is_shared(&self) -> bool {

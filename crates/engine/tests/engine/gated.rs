@@ -94,7 +94,7 @@ async fn who_looks_for_a_booking_that_nobody_knows_blocks_nobody() {
         }
     });
     let handle = engine.clone();
-    let asked = tokio::spawn(async move { handle.booking(chosen(9)).await });
+    let asked = tokio::spawn(async move { handle.booking("", chosen(9)).await });
     store.somebody_waits().await;
     assert!(*store.gate.borrow() == Gate::Shut, "the runtime waited for the store");
     done.send(()).unwrap();

@@ -13,6 +13,9 @@ use rand::{RngExt, SeedableRng};
 const LOG_BYTES_MAX: u64 = 16 * 1024;
 const COMMITS: u64 = 400;
 const INVENTORIES: u32 = 3;
+const TENANTS: [&str; 2] = ["acme", "zeta"];
+/// Few, so that both tenants have some of them.
+const CHOSEN_IDS: u128 = 40;
 /// More than a file of the log takes.
 const LARGE: usize = 2_000;
 
@@ -27,7 +30,7 @@ impl Writer {
     fn new(seed: u64) -> Writer {
         let head = |number| Head {
             inventory: InventoryNumber(number),
-            name: format!("hall-{number}").into(),
+            name: format!("{}/hall-{number}", TENANTS[number as usize % TENANTS.len()]).into(),
             sequence: 0,
             hash: Hash::default(),
             next_deadline: None,
@@ -49,7 +52,7 @@ impl Writer {
         let (record, hash) = encode_record(head.inventory, sequence, previous, &changes);
         (head.sequence, head.hash) = (sequence, hash);
         let chosen_ids: Vec<BookingId> = (self.random.random_ratio(1, 4))
-            .then(|| BookingId::from_bytes(self.random.random::<u128>().to_be_bytes()))
+            .then(|| BookingId::from_bytes(self.random.random_range(0..CHOSEN_IDS).to_be_bytes()))
             .into_iter()
             .collect();
         self.ids.extend(&chosen_ids);
@@ -92,8 +95,9 @@ fn assert_same(store: &dyn Store, model: &dyn Store, ids: &[BookingId], place: &
             assert_eq!(records(store), records(model), "{place}, {number} after {after}");
         }
     }
-    for &id in ids {
-        assert_eq!(store.find_booking(id).unwrap(), model.find_booking(id).unwrap(), "{place}");
+    for (tenant, &id) in TENANTS.iter().flat_map(|tenant| ids.iter().map(move |id| (tenant, id))) {
+        let found = |store: &dyn Store| store.find_booking(tenant, id).unwrap();
+        assert_eq!(found(store), found(model), "{place}, {tenant}");
     }
 }
 

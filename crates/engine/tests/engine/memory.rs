@@ -16,7 +16,7 @@ async fn idle_inventories_leave_memory_and_come_back_when_needed() {
     assert_eq!(scene.engine.in_memory(), 2);
     scene.later(61).await;
     eventually("both leave", async || scene.in_memory_after_a_second().await == 0).await;
-    let (_, booking) = scene.engine.booking(nth(one, 1)).await.unwrap().unwrap();
+    let (_, booking) = scene.engine.booking("", nth(one, 1)).await.unwrap().unwrap();
     assert_eq!(booking.units.quantity(), 2, "a look brings it back");
     let answer = scene.grant(other, hold(nth(other, 1), 1)).await;
     assert_eq!(answer.sequence, 2, "a command brings it back");

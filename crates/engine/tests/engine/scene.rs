@@ -77,7 +77,9 @@ fn start(store: &Arc<MemoryStore>, clock: &Clock, settings: &Settings) -> Engine
 pub(crate) fn create_hall(name: &str, rows: u16, cols: u16) -> Command {
     let subsections = vec![SubsectionPlan { number: 1, rows, cols, blocked: Vec::new() }];
     let section = SectionPlan { name: "A".to_owned(), price: Money(1_000), subsections };
-    let create = CreateEvent::new(name, name, Currency(*b"TWD"), vec![section]);
+    // The event's own id is without tenant and kind.
+    let id = name.rsplit([':', '/']).next().unwrap_or(name);
+    let create = CreateEvent::new(id, name, Currency(*b"TWD"), vec![section]);
     Command::of(Action::CreateEvent(Box::new(create)))
 }
 

@@ -38,8 +38,8 @@ async fn after_a_failed_commit_nobody_is_answered_and_reads_go_on() {
         assert_eq!(matches!(reason, StopReason::StoreFailed(_)), !full, "{reason}");
         assert_eq!(scene.engine.submit(hall, hold(nth(hall, 3), 1)).await, Err(SubmitError::Stopped));
         assert_eq!(scene.engine.view(hall).await.unwrap().sequence, 2, "what is committed can be read");
-        assert!(scene.engine.booking(nth(hall, 1)).await.unwrap().is_some());
-        assert!(scene.engine.booking(nth(hall, 2)).await.unwrap().is_none());
+        assert!(scene.engine.booking("", nth(hall, 1)).await.unwrap().is_some());
+        assert!(scene.engine.booking("", nth(hall, 2)).await.unwrap().is_none());
         assert_eq!(scene.engine.close(), Err(reason));
 
         // After a restart the same key finds out.

@@ -1,5 +1,7 @@
 //! Commands and their answers.
 
+use std::collections::BTreeMap;
+
 use boxoffice_core::change::Change;
 use boxoffice_core::command::Action;
 use boxoffice_core::outcome::Outcome;
@@ -16,10 +18,10 @@ async fn a_seat_is_booked_and_read_back() {
     assert_eq!((answer.sequence, answer.replayed), (2, false));
     let booking = booking_of(&answer);
     assert_eq!(booking.units.quantity(), 3);
-    let found = scene.engine.booking(nth(hall, 1)).await.unwrap();
+    let found = scene.engine.booking("", nth(hall, 1)).await.unwrap();
     assert_eq!(found, Some((hall, booking)));
-    assert_eq!(scene.engine.booking(nth(hall, 2)).await.unwrap(), None);
-    assert_eq!(scene.engine.booking(chosen(9)).await.unwrap(), None, "of no inventory at all");
+    assert_eq!(scene.engine.booking("", nth(hall, 2)).await.unwrap(), None);
+    assert_eq!(scene.engine.booking("", chosen(9)).await.unwrap(), None, "of no inventory at all");
 }
 
 #[tokio::test]
@@ -93,7 +95,7 @@ async fn the_same_key_gives_the_same_answer_also_after_a_crash() {
 }
 
 #[tokio::test]
-async fn an_id_that_a_caller_chose_is_one_booking_in_the_whole_store() {
+async fn chosen_id_is_one_booking_in_all_inventories_of_its_tenant() {
     let scene = Scene::new();
     let one = scene.hall("one", 1, 8).await;
     let other = scene.hall("other", 1, 8).await;
@@ -110,13 +112,79 @@ async fn an_id_that_a_caller_chose_is_one_booking_in_the_whole_store() {
         other
     };
     let loser = if winner == one { other } else { one };
-    assert_eq!(scene.engine.booking(chosen(1)).await.unwrap().unwrap().0, winner);
+    assert_eq!(scene.engine.booking("", chosen(1)).await.unwrap().unwrap().0, winner);
     let again = scene.engine.submit(winner, hold(chosen(1), 1)).await.unwrap();
     assert!(again.replayed, "its own inventory knows it");
     let refused = scene.engine.submit(loser, hold(chosen(1), 1)).await.unwrap();
     assert_eq!(refusal_code(&refused), "BOOKING_ID_TAKEN", "also when it is only in the store");
     let scene = scene.after_crash();
-    assert_eq!(scene.engine.booking(chosen(1)).await.unwrap().unwrap().0, winner);
+    assert_eq!(scene.engine.booking("", chosen(1)).await.unwrap().unwrap().0, winner);
+}
+
+#[tokio::test]
+async fn booking_ids_of_one_tenant_are_free_for_another() {
+    const ACME: &str = "acme/event:hall";
+    const ACME_TOO: &str = "acme/event:club";
+    const ZETA: &str = "zeta/event:hall";
+    let scene = Scene::new();
+    let mut halls = BTreeMap::new();
+    for name in [ACME, ACME_TOO, ZETA] {
+        halls.insert(name, scene.hall(name, 1, 8).await);
+    }
+    let named = nth(halls[ACME], 9);
+    let rows = [
+        (ACME, chosen(1), "booked"),
+        (ZETA, chosen(1), "booked"),
+        (ACME_TOO, chosen(1), "BOOKING_ID_TAKEN"),
+        (ZETA, chosen(2), "booked"),
+        (ACME_TOO, chosen(2), "booked"),
+        (ACME, chosen(2), "BOOKING_ID_TAKEN"),
+        (ACME_TOO, named, "BOOKING_ID_TAKEN"),
+        (ZETA, named, "booked"),
+        (ACME, named, "booked"),
+    ];
+    for (name, id, expected) in rows {
+        let answer = scene.engine.submit(halls[name], hold(id, 1)).await.unwrap();
+        let outcome = match &answer.outcome {
+            Outcome::Granted(_) => "booked".to_owned(),
+            Outcome::Refused(_) => refusal_code(&answer),
+        };
+        assert_eq!(outcome, expected, "{name} {id:?}");
+    }
+    let expected = [
+        ("acme", chosen(1), Some(ACME)),
+        ("zeta", chosen(1), Some(ZETA)),
+        ("acme", chosen(2), Some(ACME_TOO)),
+        ("zeta", chosen(2), Some(ZETA)),
+        ("acme", named, Some(ACME)),
+        ("zeta", named, Some(ZETA)),
+        ("other", chosen(1), None),
+        ("other", named, None),
+    ];
+    for scene in [&scene, &scene.after_crash()] {
+        for (tenant, id, name) in expected {
+            let found = scene.engine.booking(tenant, id).await.unwrap();
+            assert_eq!(found.map(|(number, _)| number), name.map(|name| halls[name]), "{tenant} {id:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn two_tenants_claim_one_id_at_once() {
+    let scene = Scene::new();
+    let one = scene.hall("acme/event:hall", 1, 8).await;
+    let other = scene.hall("zeta/event:hall", 1, 8).await;
+    for number in 1..=100 {
+        let (first, second) = tokio::join!(
+            scene.engine.submit(one, hold(chosen(number), 1)),
+            scene.engine.submit(other, hold(chosen(number), 1)),
+        );
+        let (first, second) = (first.unwrap(), second.unwrap());
+        assert_eq!((booking_of(&first).id, booking_of(&second).id), (chosen(number), chosen(number)));
+        for (hall, id) in [(one, chosen(number)), (other, chosen(number))] {
+            scene.grant(hall, cancel(id)).await;
+        }
+    }
 }
 
 #[tokio::test]
@@ -127,7 +195,7 @@ async fn an_id_that_names_another_inventory_is_not_given_here() {
     let refused = scene.engine.submit(one, hold(nth(other, 1), 1)).await.unwrap();
     assert_eq!(refusal_code(&refused), "BOOKING_ID_TAKEN");
     scene.grant(other, hold(nth(other, 1), 1)).await;
-    assert_eq!(scene.engine.booking(nth(other, 1)).await.unwrap().unwrap().0, other);
+    assert_eq!(scene.engine.booking("", nth(other, 1)).await.unwrap().unwrap().0, other);
 }
 
 #[tokio::test]

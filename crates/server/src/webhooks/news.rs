@@ -262,8 +262,8 @@ impl<'a> Reader<'a> {
                 && !made.contains(&id)
                 && !self.now.contains_key(&id)
             {
-                let found = engine.booking(id).await.map_err(not_loaded)?;
-                self.now.extend(found.map(|(_, now)| (id, now)));
+                let found = engine.bookings_by_id(inventory, &[id]).await.map_err(not_loaded)?;
+                self.now.extend(found.into_iter().map(|now| (id, now)));
             }
         }
         if self.now.is_empty() {
@@ -300,7 +300,7 @@ impl<'a> Reader<'a> {
         if !self.tells_sales() {
             return Ok(());
         }
-        let all = touched_by(engine, self.stock, batches).await.map_err(not_loaded)?;
+        let all = touched_by(engine, inventory, self.stock, batches).await.map_err(not_loaded)?;
         let touching: Vec<_> = batches.iter().zip(all).filter(|(_, touched)| !touched.is_nothing()).collect();
         let wants_stock = |batch: &Batch| batch.stock.is_none() && batch.sequence != self.stock.sequence;
         let mut wanted: Vec<u64> = touching

@@ -12,7 +12,7 @@ use boxoffice_core::ids::BookingId;
 use boxoffice_core::rules::InventoryStatus;
 use boxoffice_core::time::{SlotId, Timestamp};
 use boxoffice_engine::view::{KindView, StockView};
-use boxoffice_engine::{Batch, Engine, SubmitError};
+use boxoffice_engine::{Batch, Engine, InventoryNumber, SubmitError};
 use serde::{Deserialize, Serialize};
 
 use super::Topic;
@@ -166,6 +166,7 @@ fn sale_of(sellable: Sellable, stock: &StockView, at: Timestamp) -> Sale {
 /// one that expired can have moved, after a late payment: then the slot that it left is touched by that change, and told as of then.
 pub(super) async fn touched_by(
     engine: &Engine,
+    inventory: InventoryNumber,
     stock: &StockView,
     batches: &[Arc<Batch>],
 ) -> Result<Vec<Touched>, SubmitError> {
@@ -182,7 +183,8 @@ pub(super) async fn touched_by(
                     (KindView::Event(_), _) => Some(Sellable::Event),
                     (KindView::Schedule(_) | KindView::Shop(_), Some(sellable)) => Some(*sellable),
                     (KindView::Schedule(_) | KindView::Shop(_), None) => {
-                        engine.booking(*booking).await?.map(|(_, booking)| sellable_of(&booking.units))
+                        let found = engine.bookings_by_id(inventory, &[*booking]).await?.pop();
+                        found.map(|booking| sellable_of(&booking.units))
                     }
                 };
                 touched.sellables.extend(sellable);

@@ -167,7 +167,7 @@ fn wrong_requests_for_keys_are_told_apart() {
 }
 
 /// An admin's key of a tenant, put into a store that nobody serves.
-fn plant_key(data: &Path, tenant: &str) -> String {
+pub(crate) fn plant_key(data: &Path, tenant: &str) -> String {
     let engine = Engine::open(data, &Settings::default()).unwrap();
     let number = engine.documents("key/").unwrap().len() + 1;
     let (id, secret) = (format!("planted{number}"), "s3cret");

@@ -4,4 +4,5 @@ mod journal;
 mod keys;
 mod receiver;
 mod server;
+mod tenants;
 mod webhooks;

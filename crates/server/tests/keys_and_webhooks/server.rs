@@ -85,15 +85,19 @@ impl Server {
     }
 
     pub(crate) fn get(&self, key: Option<&str>, path: &str) -> Answer {
-        self.send(key, "GET", path, None, None)
+        self.send(key, "GET", path, None, &[])
+    }
+
+    pub(crate) fn get_with_token(&self, key: &str, path: &str, hold_token: &str) -> Answer {
+        self.send(Some(key), "GET", path, None, &[("Hold-Token", hold_token)])
     }
 
     pub(crate) fn delete(&self, key: Option<&str>, path: &str) -> Answer {
-        self.send(key, "DELETE", path, None, None)
+        self.send(key, "DELETE", path, None, &[])
     }
 
     pub(crate) fn post(&self, key: Option<&str>, path: &str, body: &Value) -> Answer {
-        self.send(key, "POST", path, Some(body), None)
+        self.send(key, "POST", path, Some(body), &[])
     }
 
     pub(crate) fn post_once(
@@ -103,7 +107,7 @@ impl Server {
         body: &Value,
         idempotency_key: &str,
     ) -> Answer {
-        self.send(key, "POST", path, Some(body), Some(idempotency_key))
+        self.send(key, "POST", path, Some(body), &[("Idempotency-Key", idempotency_key)])
     }
 
     fn send(
@@ -112,7 +116,7 @@ impl Server {
         method: &str,
         path: &str,
         body: Option<&Value>,
-        idempotency_key: Option<&str>,
+        headers: &[(&str, &str)],
     ) -> Answer {
         let body = body.map(Value::to_string).unwrap_or_default();
         let mut request =
@@ -120,8 +124,8 @@ impl Server {
         if let Some(key) = key {
             request += &format!("Authorization: Bearer {key}\r\n");
         }
-        if let Some(key) = idempotency_key {
-            request += &format!("Idempotency-Key: {key}\r\n");
+        for (name, value) in headers {
+            request += &format!("{name}: {value}\r\n");
         }
         request += &format!("Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}", body.len());
         let mut stream = TcpStream::connect(&self.address).expect("it listens");

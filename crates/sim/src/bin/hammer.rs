@@ -140,7 +140,7 @@ async fn finish(engine: &Engine, log: &Log) -> Result<ExitCode, Failure> {
         log.write(&Line::Read(format!("view of {} at {}", listed.name, view.sequence)));
         log.write(&Line::Read(format!("{} bookings at {sequence}", bookings.len())));
         if let Some(booking) = bookings.last() {
-            let found = engine.booking(booking.id).await?;
+            let found = engine.booking("", booking.id).await?;
             let found = found.is_some_and(|(number, found)| (number, &found) == (listed.number, booking));
             let id = log::hexadecimal(&booking.id.to_bytes());
             log.write(&Line::Read(format!("booking {id}, found again: {found}")));

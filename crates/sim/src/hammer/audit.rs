@@ -179,7 +179,7 @@ async fn check_bookings(engine: &Engine, history: &History, report: &mut Report)
         check_known(engine.now(), history, *id, known, stored.get(id).map(|(_, booking)| &**booking), report);
     }
     for (id, (number, booking)) in stored.iter().filter(|(id, _)| history.bookings.contains_key(*id)) {
-        let found = engine.booking(*id).await?;
+        let found = engine.booking("", *id).await?;
         // It may have expired since; it is still there.
         if !found.is_some_and(|(place, found)| place == *number && found.version >= booking.version) {
             report.found(|| format!("cannot be found by its id: {}", booking_text(booking)));

@@ -39,8 +39,8 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         "seats-of-cancelled-bookings-claimed",
         "a seat that was given back cannot be sold again",
         "postgres/tables.rs",
-        "query(\"DELETE FROM claim WHERE booking = ANY($1)\").bind(&released)",
-        "query(\"SELECT FROM claim WHERE booking = ANY($1)\").bind(&released)",
+        "\"DELETE FROM claim c USING UNNEST($1::uuid[], $2::bigint[]) AS r(booking, inventory)",
+        "\"SELECT FROM claim c, UNNEST($1::uuid[], $2::bigint[]) AS r(booking, inventory)",
     ),
     bug(
         "sales-not-counted",
@@ -53,8 +53,8 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         "chosen-id-of-two-inventories",
         "two events give the same id to two bookings",
         "postgres/commit.rs",
-        "if owners.get(&tables::uuid(id)) != Some(&number_of(number)) {",
-        "if owners.get(&tables::uuid(id)).is_none() {",
+        "if owners.get(&(tenant, tables::uuid(id))) != Some(&number_of(number)) {",
+        "if owners.get(&(tenant, tables::uuid(id))).is_none() {",
     ),
     bug(
         "log-position-not-checked",

@@ -68,8 +68,15 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         "chosen-ids-not-kept",
         "two inventories give the same id to two bookings",
         "store/tables.rs",
-        "booking_ids.insert(id, number.0)?;",
-        "let _ = (&mut booking_ids, id, number);",
+        "booking_ids.insert((&**tenant, *id), number.0)?;",
+        "let _ = (&mut booking_ids, tenant, id, number);",
+    ),
+    bug(
+        "chosen-ids-of-all-tenants",
+        "a box office learns which booking ids another one has",
+        "chosen_ids.rs",
+        "let tenant = tenant_of_name(name);",
+        "let tenant = \"\";",
     ),
     bug(
         "mark-not-raised",
@@ -133,7 +140,7 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         "claims-of-fenced-commands-kept",
         "an id that nobody has is taken until the next restart",
         "shard/recalled.rs",
-        "chosen_ids(number, &live.changes).for_each(|id| self.chosen_ids.let_go(id));",
+        "chosen_ids(number, &live.changes).for_each(|id| self.chosen_ids.let_go(id, &live.name));",
         "",
     ),
     bug(

@@ -59,7 +59,7 @@ async fn buy(nodes: Vec<Engine>, client: usize, sale: Sale, hall: InventoryNumbe
             }
         }
         // Whoever was answered reads it on that node at once.
-        let (_, read) = of(1).booking(id).await.unwrap().expect("it was answered, so it is there");
+        let (_, read) = of(1).booking("default", id).await.unwrap().expect("it was answered, so it is there");
         assert_eq!(read.is_active(), !gone, "{read:?}");
         if !gone {
             told.kept.push(booking);

@@ -297,7 +297,7 @@ impl Prepared {
         let body = TakenBooking {
             id: uuid(id),
             stream: format!("{url}/stream"),
-            hold_token: app.secret.hold_token(id),
+            hold_token: app.secret.hold_token(&self.sent.caller.tenant, id),
             url,
         };
         let mut response = json(StatusCode::ACCEPTED, &body, false);
@@ -416,7 +416,7 @@ pub(crate) async fn admit_hold(
     }
     let mut ended = std::collections::HashSet::new();
     for (id, until) in app.rates.holds_of(caller) {
-        let is_over = match app.engine.booking(id).await? {
+        let is_over = match app.engine.booking(&caller.tenant, id).await? {
             Some((_, booking)) => !matches!(booking.status, Status::OnHold { .. }),
             // It is not decided yet, or was refused.
             None => app.engine.now() >= until,
@@ -436,9 +436,9 @@ pub(crate) fn settle_hold(app: &App, caller: &Caller, admitted: BookingId, grant
     app.rates.settle_hold(caller, admitted, made);
 }
 
-/// The answer to whoever made a booking.
+/// The answer to the caller who made a booking.
 pub(crate) fn created<'a>(app: &App, granted: &'a Granted) -> BookingBody<'a> {
-    shown(granted, Some(app.secret.hold_token(granted.booking().id)))
+    shown(granted, Some(app.secret.hold_token(&granted.tenant, granted.booking().id)))
 }
 
 /// A booking that was changed, as of its answer.

@@ -122,7 +122,7 @@ pub(crate) async fn list(
             looked_at += 1;
             before = place;
             if fits(&booking) {
-                found.push(booking);
+                found.push((place.1, booking));
             }
         }
     }
@@ -144,7 +144,7 @@ async fn of_list(
     before: Place,
     limit: usize,
     fits: impl Fn(&Booking) -> bool,
-) -> Result<(Vec<Arc<Booking>>, Option<Place>), Problem> {
+) -> Result<(Vec<(InventoryNumber, Arc<Booking>)>, Option<Place>), Problem> {
     let mut all = Vec::new();
     for &number in inventories {
         let newest_first = match listed {
@@ -159,13 +159,13 @@ async fn of_list(
     let more = all.len() > limit;
     all.truncate(limit);
     let next = all.last().filter(|_| more).map(|(place, _)| *place);
-    Ok((all.into_iter().map(|(_, booking)| booking).collect(), next))
+    Ok((all.into_iter().map(|((_, number, _), booking)| (number, booking)).collect(), next))
 }
 
 async fn show(
     app: &App,
     caller: &Caller,
-    found: Vec<Arc<Booking>>,
+    found: Vec<(InventoryNumber, Arc<Booking>)>,
     next: Option<Place>,
     expansion: Expansion,
     fits: impl Fn(&Booking) -> bool,
@@ -173,8 +173,9 @@ async fn show(
     let next_cursor = next.map(|next| page::cursor(&(next.0.0, next.1.0, next.2)));
     // Each with the stock of the same commit, so that its sequence is true.
     let mut shown = Vec::with_capacity(found.len());
-    for booking in found {
-        shown.extend(app.engine.booking_and_stock(booking.id).await?.filter(|(booking, _)| fits(booking)));
+    for (number, booking) in found {
+        let both = app.engine.booking_and_stock(number, booking.id).await?;
+        shown.extend(both.filter(|(booking, _)| fits(booking)));
     }
     let keys = app.contacts.keys_for(caller, shown.iter().map(|(booking, _)| &**booking)).await?;
     let contacts: Vec<_> = shown.iter().map(|(booking, _)| keys.open(booking)).collect();

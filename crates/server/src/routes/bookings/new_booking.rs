@@ -27,7 +27,7 @@ use crate::problem::Problem;
 #[derive(Debug, Clone, PartialEq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewBooking {
-    /// A UUID of the caller's own. Without an `Idempotency-Key` it works as one: the same id with the same request gets the first answer
+    /// A UUID of the caller's own, unique within the tenant. Without an `Idempotency-Key` it works as one: the same id with the same request gets the first answer
     /// again, with another request `BOOKING_ID_TAKEN`.
     #[serde(default, deserialize_with = "chosen_id")]
     pub(crate) id: Option<Uuid>,

@@ -38,8 +38,9 @@ pub(crate) async fn show(
     Query(expansion): Query<Expansion>,
 ) -> Result<Response, Problem> {
     let id = booking_id(&id)?;
-    find_booking(&app, &caller, id).await?;
-    let (booking, stock) = app.engine.booking_and_stock(id).await?.ok_or_else(booking_not_found)?;
+    let (inventory, _) = find_booking(&app, &caller, id).await?;
+    let (booking, stock) =
+        app.engine.booking_and_stock(inventory, id).await?.ok_or_else(booking_not_found)?;
     let as_of = AsOf { sequence: stock.sequence, at: app.engine.now() };
     let contact = app.contacts.keys_for(&caller, [&*booking]).await?.open(&booking);
     let mut body = BookingBody::new(&booking, kind_of(&stock), &stock, as_of, None);

@@ -83,7 +83,8 @@ impl Watcher {
             return None;
         }
         loop {
-            let (booking, stock) = self.app.engine.booking_and_stock(self.id).await.ok()??;
+            let (booking, stock) =
+                self.app.engine.booking_and_stock(self.inventory, self.id).await.ok()??;
             if self.sent != Some(booking.version) {
                 let keys = self.app.contacts.keys_for(&self.caller, [&*booking]).await.ok()?;
                 return Some(self.show(&booking, &stock, keys.open(&booking).as_deref()));

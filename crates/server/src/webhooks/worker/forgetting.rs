@@ -45,8 +45,8 @@ impl Store for AwayStore {
         self.inner.records(inventory, after, bytes)
     }
 
-    fn find_booking(&self, booking: BookingId) -> Result<Option<InventoryNumber>, StoreError> {
-        self.inner.find_booking(booking)
+    fn find_booking(&self, tenant: &str, booking: BookingId) -> Result<Option<InventoryNumber>, StoreError> {
+        self.inner.find_booking(tenant, booking)
     }
 
     fn write_snapshot(&self, manifest: &Manifest, contents: &[u8]) -> Result<(), CommitError> {
