@@ -32,6 +32,7 @@ pub(crate) fn preflight(request: &Request) -> Option<Response> {
     set(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
     set(header::ACCESS_CONTROL_ALLOW_HEADERS, SENT);
     set(header::ACCESS_CONTROL_MAX_AGE, REMEMBERED_SECONDS);
+    set(header::CACHE_CONTROL, "no-store");
     Some(response)
 }
 

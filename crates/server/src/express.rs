@@ -450,7 +450,7 @@ fn write_granted(app: &App, taken: &Taken, granted: &Granted, farewell: bool, ou
     let elsewhere = if taken.from_elsewhere { cross_origin::ALLOWED_LINES } else { "" };
     output.extend_from_slice(b"HTTP/1.1 201 Created\r\ncontent-type: application/json\r\nx-request-id: ");
     output.extend_from_slice(taken.id.0.as_bytes());
-    output.extend_from_slice(b"\r\nx-content-type-options: nosniff\r\n");
+    output.extend_from_slice(b"\r\nx-content-type-options: nosniff\r\ncache-control: no-store\r\n");
     output.extend_from_slice(replayed.as_bytes());
     output.extend_from_slice(elsewhere.as_bytes());
     output.extend_from_slice(if farewell { CLOSES } else { b"" });

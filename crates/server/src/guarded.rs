@@ -256,7 +256,7 @@ fn refusal(Violation { status, detail }: Violation) -> Vec<u8> {
     crate::measure::count_code(problem.code);
     format!(
         "HTTP/1.1 {status}\r\ncontent-type: application/problem+json\r\nx-request-id: {id}\r\n\
-         x-content-type-options: nosniff\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+         x-content-type-options: nosniff\r\ncache-control: no-store\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     )
     .into_bytes()

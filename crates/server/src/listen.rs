@@ -288,7 +288,7 @@ async fn turn_away(mut stream: TcpStream, _permit: OwnedSemaphorePermit) {
         r#"{{"type":"/docs#OVERLOADED","title":"Overloaded","status":503,"code":"OVERLOADED","detail":"Too many connections are open.","request_id":"{id}"}}"#
     );
     let answer = format!(
-        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\nx-request-id: {id}\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\nx-request-id: {id}\r\nretry-after: 1\r\ncache-control: no-store\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
         body.len(),
     );
     let sent_and_closed = async {

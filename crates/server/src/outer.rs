@@ -24,6 +24,9 @@ use crate::trusted_proxies::ForwardingHeaders;
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 pub(crate) const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
+/// How long any cache keeps an answer that sets no `Cache-Control` of its own, as only the pages do.
+pub(crate) const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+
 /// The id by which a request is found in the logs.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestId(pub(crate) String);
@@ -116,6 +119,7 @@ pub(crate) fn finish(mut response: Response, around: &Around<'_>) -> Response {
     let id = HeaderValue::from_str(&id.0).expect("ids are printable");
     response.headers_mut().insert(REQUEST_ID, id);
     response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response.headers_mut().entry(header::CACHE_CONTROL).or_insert(NO_STORE);
     response
 }
 

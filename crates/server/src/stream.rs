@@ -226,7 +226,6 @@ fn endless(messages: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'sta
     let mut response = Response::new(Body::from_stream(messages));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }

@@ -64,13 +64,16 @@ impl Call {
         self.try_send().unwrap_or_else(|error| panic!("{asked}: {error}"))
     }
 
-    /// Fails if the server goes away.
+    /// Fails if the server goes away. Panics at an answer that the document does not have, or that a cache may keep.
     pub(crate) fn try_send(self) -> io::Result<Reply> {
         let mut stream = connect(self.address)?;
         // A server that refuses a body early may close before all of it is written: the answer counts.
         drop(stream.write_all(&self.text("HTTP/1.1")));
         let reply = read_reply(&mut BufReader::new(stream), self.method == "HEAD")?;
         documented::check(&self.method, &self.path, reply.status);
+        if self.path.starts_with("/v1/") {
+            assert_eq!(reply.header("cache-control"), Some("no-store"), "{} {}", self.method, self.path);
+        }
         Ok(reply)
     }
 

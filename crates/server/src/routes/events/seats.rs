@@ -67,6 +67,5 @@ pub(crate) async fn seats(
         json(StatusCode::OK, &seats, false)
     };
     response.headers_mut().insert(header::ETAG, HeaderValue::from_str(&tag).expect("digits"));
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     Ok(response)
 }
