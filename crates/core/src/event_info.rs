@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::characters::{TextKind, refuse_invisible};
 use crate::ids::check_text;
 use crate::limits::{DESCRIPTION_CHARACTERS_MAX, NAME_CHARACTERS_MAX};
 use crate::refusal::Refusal;
@@ -65,7 +66,26 @@ impl EventInfo {
             venue: patch.venue.as_ref().unwrap_or(&self.venue).clone(),
             description: patch.description.as_ref().unwrap_or(&self.description).clone(),
         };
-        patched.checked()
+        let patched = patched.checked()?;
+        // What is there already was checked when it was new.
+        let new = EventInfo {
+            venue: patch.venue.clone().flatten(),
+            description: patch.description.clone().flatten(),
+            ..EventInfo::default()
+        };
+        new.refuse_invisible()?;
+        Ok(patched)
+    }
+
+    /// Refuses a venue or a description with characters that show it as what it is not.
+    pub(crate) fn refuse_invisible(&self) -> Result<(), Refusal> {
+        if let Some(venue) = &self.venue {
+            refuse_invisible(venue, TextKind::Name, "/venue")?;
+        }
+        if let Some(description) = &self.description {
+            refuse_invisible(description, TextKind::Prose, "/description")?;
+        }
+        Ok(())
     }
 
     /// Refuses information that is out of bounds or out of order, and spells the zone as the database does.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::characters::{TextKind, refuse_invisible};
 use crate::limits::{CUSTOMER_CHARACTERS_MAX, SLUG_CHARACTERS_MAX};
 use crate::refusal::Refusal;
 
@@ -186,7 +187,8 @@ pub fn is_customer(text: &str) -> bool {
     check_identifier(text, CUSTOMER_CHARACTERS_MAX, "").is_ok()
 }
 
-/// Refuses text that cannot be a customer reference or a ticket id: as [`check_text`], and without white space around it.
+/// Refuses text that cannot be a customer reference or a ticket id: as [`check_text`], and without white space around it or
+/// invisible characters.
 /// `"ann"` and `"ann "` would be two customers, each with limits of its own. Case is significant.
 pub(crate) fn check_identifier(
     text: &str,
@@ -196,7 +198,18 @@ pub(crate) fn check_identifier(
     if text.starts_with(char::is_whitespace) || text.ends_with(char::is_whitespace) {
         return Err(Refusal::invalid(pointer, "must not begin or end with white space"));
     }
-    check_text(text, characters_max, pointer)
+    check_text(text, characters_max, &pointer)?;
+    refuse_invisible(text, TextKind::Identifier, pointer)
+}
+
+/// Refuses a name that people read: as [`check_text`], and without invisible characters that its script does not need.
+pub(crate) fn check_name(
+    text: &str,
+    characters_max: usize,
+    pointer: impl std::fmt::Display,
+) -> Result<(), Refusal> {
+    check_text(text, characters_max, &pointer)?;
+    refuse_invisible(text, TextKind::Name, pointer)
 }
 
 /// Refuses text that is empty, too long or has control characters.
@@ -286,8 +299,8 @@ mod tests {
             ("ann\u{2028}", false),
             ("ann\n", false),
             // Not white space in Unicode.
-            ("ann\u{200b}", true),
-            ("\u{feff}ann", true),
+            ("ann\u{200b}", false),
+            ("\u{feff}ann", false),
         ] {
             assert_eq!(check_identifier(text, 8, "/customer").is_ok(), allowed, "{text:?}");
             assert_eq!(is_customer(text), allowed, "{text:?}");

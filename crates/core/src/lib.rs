@@ -11,6 +11,7 @@ mod apply;
 pub mod booking;
 mod bookings;
 pub mod change;
+pub mod characters;
 pub mod codec;
 pub mod command;
 pub mod commands;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{InventoryKind, check_slug, check_text};
+use crate::ids::{InventoryKind, check_name, check_slug, check_text};
 use crate::limits::{
     HOLD_SECONDS_MAX, NAME_CHARACTERS_MAX, UNITS_PER_BOOKING_DEFAULT, UNITS_PER_BOOKING_MAX,
 };
@@ -230,7 +230,9 @@ impl Terms {
             sales: patch.sales.of(self.sales),
             rules: self.rules.patched(&patch.rules)?,
         };
-        check_text(&terms.name, NAME_CHARACTERS_MAX, "/name")?;
+        if let Some(name) = &patch.name {
+            check_name(name, NAME_CHARACTERS_MAX, "/name")?;
+        }
         if let Some(opens_at) = terms.sales.opens_at {
             opens_at.check("/sales/opens_at")?;
         }
@@ -247,6 +249,7 @@ impl Terms {
     pub(crate) fn check(&self) -> Result<(), Refusal> {
         check_slug(&self.id, "/id")?;
         self.currency.check("/currency")?;
+        check_text(&self.name, NAME_CHARACTERS_MAX, "/name")?;
         if self.patched(&TermsPatch::default())? == *self {
             return Ok(());
         }

@@ -96,8 +96,9 @@ pub(crate) struct TicketId;
 const IDENTIFIER_PATTERN: &str = "^[^\\u0000-\\u0020\\u007F-\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]([^\\u0000-\\u001F\\u007F-\\u009F]*[^\\u0000-\\u0020\\u007F-\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000])?$";
 
 fn identifier_schema(characters_max: usize, description: &str, example: &str) -> RefOr<Schema> {
-    let description =
-        format!("{description} Case is significant; leading and trailing white space is an error.");
+    let description = format!(
+        "{description} Case is significant; leading and trailing white space and invisible characters are errors."
+    );
     ObjectBuilder::new()
         .schema_type(Type::String)
         .min_length(Some(1))

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use boxoffice_core::characters::{TextKind, check_characters};
 use boxoffice_core::ids::Actor;
 use boxoffice_core::memory::Fingerprint;
 use boxoffice_core::time::Timestamp;
@@ -81,6 +82,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) fingerprint: Option<Fingerprint>,
 }
 
+const NAME_CHARACTERS_MAX: usize = 200;
 const PREFIX: &str = "bo";
 const ID_CHARACTERS: usize = 12;
 const SECRET_CHARACTERS: usize = 32;
@@ -199,4 +201,29 @@ fn read(engine: &Engine) -> Result<HashMap<String, Arc<Key>>, StoreError> {
         Ok((key.id.clone(), Arc::new(key)))
     };
     engine.documents(DOCUMENT_PREFIX)?.into_iter().map(parsed).collect()
+}
+
+/// Says what is wrong with the name of a key.
+pub(crate) fn check_name(name: &str) -> Result<(), String> {
+    if !(1..=NAME_CHARACTERS_MAX).contains(&name.chars().count()) || name.chars().any(char::is_control) {
+        return Err(format!(
+            "must be 1 to {NAME_CHARACTERS_MAX} characters, none of them control characters"
+        ));
+    }
+    check_characters(name, TextKind::Name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_keys_are_for_people() {
+        for name in ["shop", "Кассa 1", &*"x".repeat(200)] {
+            assert_eq!(check_name(name), Ok(()), "{name:?}");
+        }
+        for name in ["", "a\nb", "shop\u{202e}", &"x".repeat(201)] {
+            assert!(check_name(name).is_err(), "{name:?}");
+        }
+    }
 }

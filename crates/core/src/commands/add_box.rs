@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Decision;
 use crate::change::Change;
-use crate::ids::{check_slug, check_text};
+use crate::ids::{check_name, check_slug};
 use crate::inventory::Inventory;
 use crate::limits::{BOXES_PER_SHOP_MAX, NAME_CHARACTERS_MAX, POOL_CAPACITY_MAX, PRICE_CURVE_STEPS_MAX};
 use crate::money::{Money, PriceStep};
@@ -36,7 +36,7 @@ pub struct AddBox {
 impl AddBox {
     pub(crate) fn decide(&self, inventory: &Inventory) -> Result<Decision, Refusal> {
         check_slug(&self.id, "/id")?;
-        check_text(&self.name, NAME_CHARACTERS_MAX, "/name")?;
+        check_name(&self.name, NAME_CHARACTERS_MAX, "/name")?;
         check_within(self.quantity, POOL_CAPACITY_MAX, "/quantity")?;
         self.price.check_price("/price")?;
         check_pickup(self.pickup)?;

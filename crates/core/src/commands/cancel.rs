@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Decision, check_reserved};
 use crate::booking::Status;
 use crate::change::Change;
+use crate::characters::{TextKind, refuse_invisible};
 use crate::ids::{BookingId, check_text};
 use crate::inventory::Inventory;
 use crate::limits::REFERENCE_CHARACTERS_MAX;
@@ -28,6 +29,7 @@ impl Cancel {
     pub(crate) fn decide(&self, inventory: &Inventory) -> Result<Decision, Refusal> {
         if let Some(reason) = &self.reason {
             check_text(reason, REFERENCE_CHARACTERS_MAX, "/reason")?;
+            refuse_invisible(reason, TextKind::Prose, "/reason")?;
         }
         let reply = Reply::Booking(self.booking);
         let booking = inventory.find_booking(self.booking)?;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Decision;
 use crate::booking::Status;
 use crate::change::Change;
+use crate::characters::{TextKind, refuse_invisible};
 use crate::ids::check_text;
 use crate::inventory::Inventory;
 use crate::limits::{EVENT_CANCELLATIONS_MAX, REFERENCE_CHARACTERS_MAX};
@@ -27,6 +28,7 @@ pub struct CancelEvent {
 impl CancelEvent {
     pub(crate) fn decide(&self, inventory: &Inventory) -> Result<Decision, Refusal> {
         check_text(&self.reason, REFERENCE_CHARACTERS_MAX, "/reason")?;
+        refuse_invisible(&self.reason, TextKind::Prose, "/reason")?;
         let event = inventory.event()?;
 
         let mut changes = Vec::new();

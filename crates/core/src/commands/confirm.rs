@@ -8,6 +8,7 @@ use super::Decision;
 use super::book::{BestAvailable, best_seats, check_again, check_collectable};
 use crate::booking::{Booking, SeatClaim, Status, Units};
 use crate::change::Change;
+use crate::characters::{TextKind, refuse_invisible};
 use crate::event::Event;
 use crate::ids::{BookingId, check_text};
 use crate::inventory::Inventory;
@@ -36,6 +37,7 @@ impl Confirm {
     pub(crate) fn decide(&self, inventory: &Inventory, now: Timestamp) -> Result<Decision, Refusal> {
         if let Some(reference) = &self.payment_reference {
             check_text(reference, REFERENCE_CHARACTERS_MAX, "/payment_reference")?;
+            refuse_invisible(reference, TextKind::Identifier, "/payment_reference")?;
         }
         let booking = inventory.find_booking(self.booking)?;
         let reply = Reply::Booking(self.booking);

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Decision;
 use crate::change::Change;
+use crate::characters::{TextKind, refuse_invisible};
 use crate::event::{AreaPlan, EventPlan, SectionPlan, SubsectionPlan};
 use crate::event_info::EventInfo;
 use crate::ids::{InventoryKind, check_text};
@@ -59,7 +60,9 @@ impl CreateEvent {
         let terms =
             Terms::new(InventoryKind::Event, &self.id, &self.name, self.currency, self.sales, self.rules)?;
         let info = self.info.clone().checked()?;
+        info.refuse_invisible()?;
         check_hall(&self.sections, &self.areas)?;
+        self.refuse_invisible_names()?;
         if inventory.stock().is_some() {
             return Err(Refusal::AlreadyExists);
         }
@@ -71,6 +74,17 @@ impl CreateEvent {
         }
         let plan = EventPlan { terms, info, sections, areas: self.areas.clone() };
         Ok(Decision::one(Change::EventCreated(Box::new(plan)), Reply::Inventory))
+    }
+
+    /// Apart from [`check_hall`], which events of any age pass when they are loaded.
+    fn refuse_invisible_names(&self) -> Result<(), Refusal> {
+        for (index, section) in self.sections.iter().enumerate() {
+            refuse_invisible(&section.name, TextKind::Name, format_args!("/sections/{index}/name"))?;
+        }
+        for (index, area) in self.areas.iter().enumerate() {
+            refuse_invisible(&area.name, TextKind::Name, format_args!("/areas/{index}/name"))?;
+        }
+        Ok(())
     }
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Decision;
 use super::add_box::{check_curve, check_pickup};
 use crate::change::{BoxProperties, Change};
-use crate::ids::check_text;
+use crate::ids::check_name;
 use crate::inventory::Inventory;
 use crate::limits::{NAME_CHARACTERS_MAX, POOL_CAPACITY_MAX};
 use crate::money::{Money, PriceStep};
@@ -38,7 +38,7 @@ pub struct PatchBox {
 impl PatchBox {
     pub(crate) fn decide(&self, inventory: &Inventory) -> Result<Decision, Refusal> {
         if let Some(name) = &self.name {
-            check_text(name, NAME_CHARACTERS_MAX, "/name")?;
+            check_name(name, NAME_CHARACTERS_MAX, "/name")?;
         }
         if let Some(quantity) = self.quantity {
             check_within(quantity, POOL_CAPACITY_MAX, "/quantity")?;

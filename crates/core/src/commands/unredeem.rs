@@ -8,6 +8,7 @@ use super::Decision;
 use super::unit_choice::{ChosenFor, UnitChoice};
 use crate::booking::Status;
 use crate::change::Change;
+use crate::characters::{TextKind, refuse_invisible};
 use crate::ids::{BookingId, check_text};
 use crate::inventory::Inventory;
 use crate::limits::REFERENCE_CHARACTERS_MAX;
@@ -28,6 +29,7 @@ pub struct Unredeem {
 impl Unredeem {
     pub(crate) fn decide(&self, inventory: &Inventory) -> Result<Decision, Refusal> {
         check_text(&self.reason, REFERENCE_CHARACTERS_MAX, "/reason")?;
+        refuse_invisible(&self.reason, TextKind::Prose, "/reason")?;
         if let Some(units) = &self.units {
             units.check_form()?;
         }

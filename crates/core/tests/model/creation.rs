@@ -128,6 +128,9 @@ pub(crate) fn flawed_creation(kind: u8, flaw: u8) -> Action {
             18 => create.sections[0].price = Money(-1),
             19 => create.areas[0].capacity = 0,
             20 => create.areas[1] = create.areas[0].clone(),
+            21 => create.sections[0].name.push('\u{202e}'),
+            22 => create.areas[0].name.push('\u{feff}'),
+            23 => create.info.venue = Some("\u{202e}".to_owned()),
             _ => {}
         },
         Action::CreateSchedule(create) => match flaw {

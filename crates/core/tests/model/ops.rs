@@ -535,7 +535,7 @@ fn choice() -> impl Strategy<Value = ChoiceOp> {
 }
 
 fn book(want: BoxedStrategy<WantOp>) -> impl Strategy<Value = BookOp> {
-    let rare = (weighted(0.02, 0..10u8), weighted(0.02, 0..9u8), weighted(0.1, 0..3u8));
+    let rare = (weighted(0.02, 0..10u8), weighted(0.02, 0..11u8), weighted(0.1, 0..3u8));
     let extras = (prop::bool::weighted(0.2), prop::bool::weighted(0.2), prop::bool::weighted(0.2));
     (rare, 0..6u8, extras, 0..12u8, 0..6u8, want).prop_map(
         |((taken_id, flaw, contact), customer, (confirm, metadata, at_most_default), ttl, code, want)| {

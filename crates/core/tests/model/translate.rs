@@ -283,6 +283,8 @@ impl Translator {
             Some(5) => book.reference = Some("r".repeat(65).into()),
             Some(6) => book.customer = format!("{} ", book.customer).into(),
             Some(7) => book.customer = format!("\u{a0}{}", book.customer).into(),
+            Some(8) => book.customer = format!("{}\u{feff}", book.customer).into(),
+            Some(9) => book.reference = Some("r\u{202e}".into()),
             Some(_) => book.metadata = Some(vec![b' '; 4_097].into()),
         }
         book

@@ -11,7 +11,7 @@ use super::client::Server;
 use super::console::{Failure, LogFormat, log, say};
 use super::store::{self, Data};
 use crate::caller::OPEN_TENANT;
-use crate::keys::{Key, Keys, Role, Wanted};
+use crate::keys::{Key, Keys, Role, Wanted, check_name};
 use crate::time::Moment;
 
 /// What to do with API keys.
@@ -56,7 +56,7 @@ struct Create {
     #[arg(long, env = "BOXOFFICE_KEYS_ROLE")]
     role: Role,
     /// To tell it from others.
-    #[arg(long, env = "BOXOFFICE_KEYS_NAME")]
+    #[arg(long, env = "BOXOFFICE_KEYS_NAME", value_parser = name)]
     name: Option<String>,
 }
 
@@ -117,6 +117,10 @@ fn tenant(text: &str) -> Result<String, &'static str> {
         return Ok(text.to_owned());
     }
     Err("must be 1 to 63 lower-case letters, digits and dashes, not starting with a dash")
+}
+
+fn name(text: &str) -> Result<String, String> {
+    check_name(text).map(|()| text.to_owned())
 }
 
 fn create_in(create: &Create) -> Result<(), Failure> {

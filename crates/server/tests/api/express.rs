@@ -100,8 +100,8 @@ fn answer_of_the_api_is_kept_by_no_cache() {
         (404, other("GET /v1/nothing", "")),
         (405, other("PUT /v1/events", "Content-Length: 0\r\n")),
         (204, other("OPTIONS /v1/events", preflight)),
-        (200, other("GET /v1/export?type=bookings", "")),
-        (400, other("GET /v1/events", &format!("X: {}\r\n", "x".repeat(70_000)))),
+        (200, other("GET /v1/export", "Connection: close\r\n")),
+        (431, other("GET /v1/events", &format!("X: {}\r\n", "x".repeat(70_000)))),
     ];
     for (status, text) in rows {
         let mut stream = connect(hall.server.address).expect("a connection");

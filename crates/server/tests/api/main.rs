@@ -16,6 +16,7 @@ mod express;
 mod framing;
 mod health;
 mod idempotency;
+mod invisible;
 mod kept_connections;
 mod pages;
 mod proxies;

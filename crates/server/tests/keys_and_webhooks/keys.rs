@@ -158,6 +158,7 @@ fn wrong_requests_for_keys_are_told_apart() {
         (json!({}), "/role"),
         (json!({ "role": "king" }), "/role"),
         (json!({ "role": "seller", "name": "" }), "/name"),
+        (json!({ "role": "seller", "name": "till\u{200b}" }), "/name"),
         (json!({ "role": "seller", "tenant": "other" }), "/tenant"),
     ] {
         let problem = server.post(Some(&admin), "/v1/keys", &body).expect(400);

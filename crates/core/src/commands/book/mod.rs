@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::Decision;
 use crate::booking::{Booking, Details, Status, Units};
 use crate::change::Change;
+use crate::characters::{TextKind, refuse_invisible};
 use crate::ids::{Actor, BookingId, RedeemCode, check_identifier, check_text};
 use crate::inventory::Inventory;
 use crate::limits::{
@@ -153,6 +154,7 @@ impl Book {
         }
         if let Some(reference) = &self.reference {
             check_text(reference, BOOKING_REFERENCE_CHARACTERS_MAX, "/reference")?;
+            refuse_invisible(reference, TextKind::Identifier, "/reference")?;
         }
         if self.metadata.as_ref().is_some_and(|metadata| metadata.len() > METADATA_BYTES_MAX) {
             return Err(Refusal::invalid("/metadata", format!("must be at most {METADATA_BYTES_MAX} bytes")));

@@ -13,6 +13,9 @@ use boxoffice_core::shop::PickupWindow;
 
 use super::{Decided, invalid};
 
+/// The invisible characters that are generated.
+const INVISIBLE: [char; 2] = ['\u{feff}', '\u{202e}'];
+
 fn require(well_formed: bool) -> Decided<()> {
     if well_formed { Ok(()) } else { invalid() }
 }
@@ -31,7 +34,8 @@ pub(super) fn check_price(price: Money) -> Decided<()> {
 
 pub(super) fn check_text(text: &str, most: usize) -> Decided<()> {
     let length = text.chars().count();
-    require(length >= 1 && length <= most && !text.chars().any(char::is_control))
+    require(length >= 1 && length <= most && !text.chars().any(char::is_control))?;
+    require(!text.contains(INVISIBLE))
 }
 
 /// Customer references and ticket ids.
