@@ -5,8 +5,10 @@ mod alerts;
 mod cluster;
 mod deploy;
 mod error;
+mod fuzz_edge;
 mod lint;
 mod openapi;
+mod own_server;
 mod planted_bugs;
 mod schemathesis;
 mod sim;
@@ -31,6 +33,7 @@ const USAGE: &str = "usage: cargo xtask <command>
   alerts                                the rules of deploy/alerts.yml and their unit tests, by promtool
   openapi                               writes docs/openapi.json from the code
   schemathesis                          requests made up from the API's document, against a server of its own
+  fuzz-edge [--seed N] [--cases K]      damaged requests to both lanes of a server and through nginx, from seed N on
   web [NAME]                            the web pages in a real browser; only tests with NAME in their file's name
   cluster [--once]                      PostgreSQL, Redis, Kafka, three nodes and a balancer to try, until Ctrl-C;
                                         with --once until a booking was made through each node
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         ["alerts"] => alerts::run(),
         ["openapi"] => openapi::run(),
         ["schemathesis"] => schemathesis::run(),
+        ["fuzz-edge", options @ ..] => fuzz_edge::run(options),
         ["web"] => web::run(None).map(drop),
         ["web", only] => web::run(Some(only)).map(drop),
         ["deploy"] => deploy::run().map(drop),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::step::Steps;
-use crate::{alerts, cluster, deploy, schemathesis, sources, statements, tools, web};
+use crate::{alerts, cluster, deploy, fuzz_edge, schemathesis, sources, statements, tools, web};
 
 /// What servers can be run on besides a directory.
 const CLUSTERS: &[&str] = &["postgres", "postgres redis", "postgres redis kafka"];
@@ -44,8 +44,9 @@ pub(crate) fn run() -> Result<()> {
             steps.leave_out(&format!("cargo {arguments}"), BUILD_FAILED);
         }
     }
-    let with_server: [(&str, TestStep); 4] = [
+    let with_server: [(&str, TestStep); 5] = [
         ("schemathesis", || schemathesis::run().map(|()| String::new())),
+        ("damaged requests", || fuzz_edge::run(&[]).map(|()| String::new())),
         ("cluster to try", cluster::run_once),
         ("files of deploy", deploy::run),
         ("web pages", || web::run(None)),
