@@ -8,10 +8,11 @@ use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
 use crate::attempts::{self, Attempts};
+use crate::body_budget::BodyBudget;
 use crate::caller::OPEN_TENANT;
 use crate::contacts::Contacts;
 use crate::keys::Keys;
-use crate::limits::{KEYS_REFRESHED_EVERY, MEASURES_SUMMED_UP_EVERY};
+use crate::limits::{BODIES_BYTES_MAX, KEYS_REFRESHED_EVERY, MEASURES_SUMMED_UP_EVERY};
 use crate::measure::Measures;
 use crate::problem::Problem;
 use crate::rates::{RateSettings, Rates};
@@ -31,6 +32,7 @@ pub(crate) struct App {
     pub(crate) webhooks: Arc<Webhooks>,
     pub(crate) measures: Measures,
     pub(crate) attempts: Attempts,
+    pub(crate) bodies: Arc<BodyBudget>,
     pub(crate) settings: AppSettings,
     /// Whether commands go through a log, and can be taken before they are decided.
     pub(crate) commands_are_routed: bool,
@@ -92,6 +94,7 @@ impl App {
             webhooks,
             measures: Measures::install(),
             attempts: Attempts::new(),
+            bodies: BodyBudget::new(BODIES_BYTES_MAX),
             settings,
             commands_are_routed,
             stopping: watch::Sender::new(false),

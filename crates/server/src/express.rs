@@ -24,7 +24,7 @@ use crate::app::App;
 use crate::caller::{Caller, Credentials};
 use crate::cross_origin;
 use crate::framing::has_bare_line_feed;
-use crate::guarded;
+use crate::guarded::{self, Progress};
 use crate::idempotency::IdempotencyKey;
 use crate::input::{is_json, parse};
 use crate::limits::{BODY_BYTES_MAX, HEAD_BYTES_MAX, HEADERS_MAX, IDLE_TIMEOUT, WRITE_STALL_TIMEOUT};
@@ -53,14 +53,16 @@ const CLOSES: &[u8] = b"connection: close\r\n";
 const LENGTH_ROOM: &[u8] = b"       ";
 
 /// What a connection sends first; `None` if it is over before it has sent anything.
-pub(crate) async fn first_bytes(app: &App, stream: &mut TcpStream) -> Option<Vec<u8>> {
+pub(crate) async fn first_bytes(app: &App, stream: &mut TcpStream, progress: &Progress) -> Option<Vec<u8>> {
     let mut stopping = app.stopping.subscribe();
     let mut input = Vec::new();
     let read = tokio::select! {
         biased;
         read = tokio::time::timeout(IDLE_TIMEOUT, read_more(stream, &mut input)) => read.ok()?.ok()?,
         _ = stopping.wait_for(|stopping| *stopping) => return None,
+        () = progress.evicted() => return None,
     };
+    progress.moved();
     (read > 0).then_some(input)
 }
 
@@ -77,15 +79,18 @@ pub(crate) async fn serve(
     mut stream: TcpStream,
     mut input: Vec<u8>,
     address: SocketAddr,
+    progress: &Progress,
 ) -> Option<(TcpStream, Vec<u8>)> {
     let mut stopping = app.stopping.subscribe();
     let mut quiet_since = tokio::time::Instant::now();
     let mut idle = std::pin::pin!(tokio::time::sleep(IDLE_TIMEOUT));
     let mut stopped = std::pin::pin!(stopping.wait_for(|stopping| *stopping));
+    let mut evicted = std::pin::pin!(progress.evicted());
     let mut output = Vec::new();
     // When a request that is not whole has to be.
     let mut begun = None;
     loop {
+        progress.set_answering(true);
         while !input.is_empty() {
             let (used, rest) = answer_all(app, address, &input, &mut stream, &mut output).await.ok()?;
             if used > 0 {
@@ -101,9 +106,13 @@ pub(crate) async fn serve(
                     guarded::close(stream).await;
                     return None;
                 }
-                Rest::NotPlain => return Some((stream, input)),
+                Rest::NotPlain => {
+                    progress.set_answering(false);
+                    return Some((stream, input));
+                }
             }
         }
+        progress.set_answering(false);
         if input.is_empty() && input.capacity().max(output.capacity()) > 4 * BUFFER_BYTES {
             (input, output) = (Vec::new(), Vec::new());
         }
@@ -117,6 +126,7 @@ pub(crate) async fn serve(
                     if quiet_since.elapsed() < IDLE_TIMEOUT { continue } else { return None }
                 }
                 _ = &mut stopped => return None,
+                () = &mut evicted => return None,
             }
         } else {
             // Bytes that trickle in do not stop the clock.

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::sync::Notify;
 use tokio::time::{Instant, Sleep};
 
 use crate::framing::{Framing, Violation};
@@ -27,6 +28,25 @@ pub(crate) struct Progress {
     last_moved_ms: AtomicU64,
     is_in_head: AtomicBool,
     is_answering: AtomicBool,
+    is_streaming: AtomicBool,
+    eviction: Notify,
+}
+
+/// A response whose body has no known length is being written, for as long as this lives.
+pub(crate) struct Streaming(Arc<Progress>);
+
+impl Streaming {
+    pub(crate) fn begin(progress: &Arc<Progress>) -> Streaming {
+        progress.is_streaming.store(true, Ordering::Relaxed);
+        Streaming(Arc::clone(progress))
+    }
+}
+
+impl Drop for Streaming {
+    fn drop(&mut self) {
+        self.0.is_streaming.store(false, Ordering::Relaxed);
+        self.0.moved();
+    }
 }
 
 impl Progress {
@@ -36,7 +56,25 @@ impl Progress {
             last_moved_ms: AtomicU64::new(0),
             is_in_head: AtomicBool::new(false),
             is_answering: AtomicBool::new(false),
+            is_streaming: AtomicBool::new(false),
+            eviction: Notify::new(),
         }
+    }
+
+    /// Since when the connection has waited for its client; `None` while a request is answered.
+    pub(crate) fn idle_since(&self) -> Option<Instant> {
+        let is_busy = self.is_answering() || self.is_streaming.load(Ordering::Relaxed);
+        (!is_busy).then(|| self.last_moved())
+    }
+
+    /// Asks the connection to make room for another one.
+    pub(crate) fn evict(&self) {
+        self.eviction.notify_one();
+    }
+
+    /// Resolves when it is asked to, once.
+    pub(crate) async fn evicted(&self) {
+        self.eviction.notified().await;
     }
 
     /// A handler has a request, and its response is not known yet.
@@ -58,12 +96,15 @@ impl Progress {
             // Moved only when it rings: most connections are busy until they are closed.
             tokio::time::sleep_until(next).await;
             let now = Instant::now();
-            let last_moved = self.began + Duration::from_millis(self.last_moved_ms.load(Ordering::Relaxed));
-            next = if self.is_answering() { now + STALL_TIMEOUT } else { last_moved + STALL_TIMEOUT };
+            next = if self.is_answering() { now } else { self.last_moved() } + STALL_TIMEOUT;
             if next <= now {
                 return;
             }
         }
+    }
+
+    fn last_moved(&self) -> Instant {
+        self.began + Duration::from_millis(self.last_moved_ms.load(Ordering::Relaxed))
     }
 
     fn is_answering(&self) -> bool {
@@ -74,7 +115,8 @@ impl Progress {
         self.is_in_head.store(is_in_head, Ordering::Relaxed);
     }
 
-    fn moved(&self) {
+    /// Bytes were read or written.
+    pub(crate) fn moved(&self) {
         let ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.last_moved_ms.store(ms, Ordering::Relaxed);
     }

@@ -1,5 +1,6 @@
 //! Reading what callers send: bounded, in time, strict.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -11,6 +12,8 @@ use serde::de::{self, Deserialize, DeserializeOwned, Deserializer, IgnoredAny};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use crate::app::App;
+use crate::body_budget::{BodyBuffer, OutOfBudget};
 use crate::by_name::ByName;
 use crate::fault;
 use crate::limits::{
@@ -21,27 +24,27 @@ use crate::problem::Problem;
 /// A body that was read and understood.
 pub(crate) struct Input<T>(pub(crate) T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Input<T> {
+impl<T: DeserializeOwned> FromRequest<Arc<App>> for Input<T> {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, _state: &S) -> Result<Input<T>, Problem> {
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Input<T>, Problem> {
         let (parts, body) = request.into_parts();
-        let mut bytes = Vec::new();
-        read_body(&parts.headers, body, BODY_BYTES_MAX, &mut bytes).await?;
-        parse(&bytes).map(Input)
+        let mut buffer = BodyBuffer::new(&app.bodies, Vec::new()).map_err(out_of_budget)?;
+        read_body(&parts.headers, body, BODY_BYTES_MAX, &mut buffer).await?;
+        parse(buffer.bytes()).map(Input)
     }
 }
 
 /// As [`Input`], for the routes that take more: imports, batches, halls.
 pub(crate) struct LargeInput<T>(pub(crate) T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for LargeInput<T> {
+impl<T: DeserializeOwned> FromRequest<Arc<App>> for LargeInput<T> {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, _state: &S) -> Result<LargeInput<T>, Problem> {
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<LargeInput<T>, Problem> {
         let (parts, body) = request.into_parts();
-        let bytes = read_large_body(&parts.headers, body).await?;
-        parse(&bytes).map(LargeInput)
+        let body = read_large_body(app, &parts.headers, body, LARGE_BODY_BYTES_MAX).await?;
+        parse(&body).map(LargeInput)
     }
 }
 
@@ -49,33 +52,52 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for LargeInput<T> {
 static SPARE: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
 /// Large bodies that are read at one time without a fresh buffer: at most 8 MiB each.
 const SPARE_BUFFERS_MAX: usize = 4;
+/// A smaller buffer is not worth keeping, and a smaller body does not get a spare one.
+const SPARE_BUFFER_BYTES_MIN: usize = 1024 * 1024;
 
 /// A large body; its buffer is used again.
-pub(crate) struct LargeBody(Vec<u8>);
+pub(crate) struct LargeBody(BodyBuffer);
 
 impl std::ops::Deref for LargeBody {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.0
+        self.0.bytes()
     }
 }
 
 impl Drop for LargeBody {
     fn drop(&mut self) {
+        let memory = self.0.take_memory();
         let mut spare = SPARE.lock();
-        if spare.len() < SPARE_BUFFERS_MAX {
-            self.0.clear();
-            spare.push(std::mem::take(&mut self.0));
+        if memory.capacity() >= SPARE_BUFFER_BYTES_MIN && spare.len() < SPARE_BUFFERS_MAX {
+            spare.push(memory);
         }
     }
 }
 
-/// Reads a JSON body for the routes that take more.
-pub(crate) async fn read_large_body(headers: &HeaderMap, body: Body) -> Result<LargeBody, Problem> {
-    let mut bytes = LargeBody(SPARE.lock().pop().unwrap_or_default());
-    read_body(headers, body, LARGE_BODY_BYTES_MAX, &mut bytes.0).await?;
-    Ok(bytes)
+/// Reads a JSON body of at most so many bytes for the routes that take more. Its memory counts until it is dropped.
+pub(crate) async fn read_large_body(
+    app: &App,
+    headers: &HeaderMap,
+    body: Body,
+    bytes_max: usize,
+) -> Result<LargeBody, Problem> {
+    let is_large = announced_bytes(headers).is_none_or(|bytes| bytes >= SPARE_BUFFER_BYTES_MIN as u64);
+    let spare = if is_large && bytes_max >= LARGE_BODY_BYTES_MAX { SPARE.lock().pop() } else { None };
+    let buffer = BodyBuffer::new(&app.bodies, spare.unwrap_or_default()).map_err(out_of_budget)?;
+    let mut body_read = LargeBody(buffer);
+    read_body(headers, body, bytes_max, &mut body_read.0).await?;
+    Ok(body_read)
+}
+
+fn out_of_budget(_: OutOfBudget) -> Problem {
+    let detail = "Too many bytes of other requests are in memory. Nothing was done; try again.";
+    Problem::unavailable("OVERLOADED", detail, 1)
+}
+
+fn announced_bytes(headers: &HeaderMap) -> Option<u64> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 /// Reads a JSON body of at most so many bytes.
@@ -83,23 +105,23 @@ async fn read_body(
     headers: &HeaderMap,
     body: Body,
     bytes_max: usize,
-    bytes: &mut Vec<u8>,
+    buffer: &mut BodyBuffer,
 ) -> Result<(), Problem> {
     let too_large = || {
         let detail = format!("The body may have at most {bytes_max} bytes.");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "PAYLOAD_TOO_LARGE", detail)
     };
-    let announced = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
     // Whoever asks before sending is not sending yet.
     let discarded_max = if headers.contains_key(header::EXPECT) { 0 } else { DISCARDED_BYTES_MAX };
-    if announced.is_some_and(|length: u64| length > (bytes_max + discarded_max) as u64) {
+    if announced_bytes(headers).is_some_and(|bytes| bytes > (bytes_max + discarded_max) as u64) {
         return Err(too_large());
     }
     let timeout = if bytes_max > BODY_BYTES_MAX { LARGE_BODY_READ_TIMEOUT } else { BODY_READ_TIMEOUT };
-    match tokio::time::timeout(timeout, collect(body, bytes_max, bytes)).await {
-        Ok(Ok(true)) => {}
-        Ok(Ok(false)) => return Err(too_large()),
-        Ok(Err(error)) => {
+    match tokio::time::timeout(timeout, collect(body, bytes_max, buffer)).await {
+        Ok(Ok(())) => {}
+        Ok(Err(Unread::TooLarge)) => return Err(too_large()),
+        Ok(Err(Unread::OutOfBudget(full))) => return Err(out_of_budget(full)),
+        Ok(Err(Unread::Broken(error))) => {
             let detail = format!("The body ended before it was complete: {error}.");
             return Err(Problem::new(StatusCode::BAD_REQUEST, "MALFORMED_JSON", detail));
         }
@@ -109,7 +131,7 @@ async fn read_body(
         }
     }
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    if !bytes.is_empty() && !is_json(kind) {
+    if !buffer.bytes().is_empty() && !is_json(kind) {
         let detail = "Send the body as application/json.";
         return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", detail));
     }
@@ -120,14 +142,21 @@ async fn read_body(
     Ok(())
 }
 
-/// All of a body; `false` if it is too large. Then what follows is read and dropped, up to a bound: whoever hangs up on
-/// a client that is still sending takes the answer away from it.
-async fn collect(mut body: Body, bytes_max: usize, bytes: &mut Vec<u8>) -> Result<bool, axum::Error> {
+/// Why a body is not in the buffer.
+enum Unread {
+    TooLarge,
+    OutOfBudget(OutOfBudget),
+    Broken(axum::Error),
+}
+
+/// All of a body. If it is too large, what follows is read and dropped, up to a bound: whoever hangs up on a client that is still sending
+/// takes the answer away from it.
+async fn collect(mut body: Body, bytes_max: usize, buffer: &mut BodyBuffer) -> Result<(), Unread> {
     let mut discarded = 0;
     while let Some(frame) = body.frame().await {
-        let Ok(data) = frame?.into_data() else { continue };
-        if discarded == 0 && bytes.len() + data.len() <= bytes_max {
-            bytes.extend_from_slice(&data);
+        let Ok(data) = frame.map_err(Unread::Broken)?.into_data() else { continue };
+        if discarded == 0 && buffer.bytes().len() + data.len() <= bytes_max {
+            buffer.append(&data, bytes_max).map_err(Unread::OutOfBudget)?;
             continue;
         }
         discarded += data.len();
@@ -135,7 +164,7 @@ async fn collect(mut body: Body, bytes_max: usize, bytes: &mut Vec<u8>) -> Resul
             break;
         }
     }
-    Ok(discarded == 0)
+    if discarded == 0 { Ok(()) } else { Err(Unread::TooLarge) }
 }
 
 const _: () = assert!(BODY_READ_TIMEOUT.as_nanos() >= Duration::from_secs(1).as_nanos());

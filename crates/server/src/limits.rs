@@ -6,6 +6,10 @@ use std::time::Duration;
 pub(crate) const BODY_BYTES_MAX: usize = 64 * 1024;
 /// Ten thousand commands, two hundred thousand tickets, or a hall of many sections.
 pub(crate) const LARGE_BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// A batch of a `public` key, which every visitor of a page has: a family's bookings are far below this.
+pub(crate) const PUBLIC_BATCH_BYTES_MAX: usize = 256 * 1024;
+/// All bodies that are in memory at one time, read or being read.
+pub(crate) const BODIES_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// Of a body that is too large, so much is read and dropped before the answer, so that a client that is still sending hears it.
 pub(crate) const DISCARDED_BYTES_MAX: usize = 2 * LARGE_BODY_BYTES_MAX;
 /// Of a body that the handler did not read, at most this much is read and discarded to keep the connection.
@@ -50,6 +54,8 @@ pub(crate) const CONNECTIONS_DEFAULT: usize = 20_000;
 pub(crate) const TURNED_AWAY_CONNECTIONS_MAX: usize = 256;
 /// So long is waited for such a client.
 pub(crate) const TURN_AWAY_TIMEOUT: Duration = Duration::from_secs(1);
+/// Of them, connections of one client network if nothing is said: an office behind one address fits.
+pub(crate) const CONNECTIONS_PER_ADDRESS_DEFAULT: usize = 1_000;
 /// Header fields of a request.
 pub(crate) const HEADERS_MAX: usize = 64;
 /// Bytes of a request's head.

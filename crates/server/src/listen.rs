@@ -10,10 +10,12 @@ use std::task::Poll;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::http::{HeaderValue, Request, header};
 use axum::response::Response;
-use hyper::body::Incoming;
+use http_body_util::BodyExt;
+use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -25,8 +27,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower_service::Service;
 
 use crate::app::App;
+use crate::connections::{ConnectionLimits, Connections, OpenConnection, TooMany};
 use crate::express;
-use crate::guarded::{self, Guarded, Progress};
+use crate::guarded::{self, Guarded, Streaming};
 use crate::limits::{
     ACCEPT_BACKLOG_CONNECTIONS, DRAIN_TIMEOUT, HEAD_BYTES_MAX, HEADERS_MAX, IDLE_TIMEOUT, TURN_AWAY_TIMEOUT,
     TURNED_AWAY_CONNECTIONS_MAX, UNSENT_BYTES_MAX,
@@ -97,14 +100,14 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 pub(crate) async fn serve(
     listener: TcpListener,
     app: &Arc<App>,
-    connections_max: usize,
+    limits: ConnectionLimits,
     stop: impl Future<Output = ()>,
 ) {
     // Now, and not when somebody wants to book: there may be no thread to be had then.
     LazyLock::force(&LANES);
     LazyLock::force(&WATCHERS);
     let router = router(Arc::clone(app));
-    let room = Arc::new(Semaphore::new(connections_max));
+    let connections = Connections::new(limits);
     let turned_away = Arc::new(Semaphore::new(TURNED_AWAY_CONNECTIONS_MAX));
     tokio::pin!(stop);
     loop {
@@ -119,21 +122,22 @@ pub(crate) async fn serve(
             },
             () = &mut stop => break,
         };
-        match Arc::clone(&room).try_acquire_owned() {
-            Ok(permit) => {
+        let is_trusted_proxy = app.settings.trusted_proxies.contains(address.ip());
+        match connections.admit(address.ip(), is_trusted_proxy) {
+            Ok(open) => {
                 let (app, router) = (Arc::clone(app), router.clone());
-                Connection { app, address, router, permit }.take(stream);
+                Connection { app, address, router, open }.take(stream);
             }
-            Err(_) => {
+            Err(too_many) => {
+                metrics::counter!("boxoffice_connections_refused_total").increment(1);
                 if let Ok(permit) = Arc::clone(&turned_away).try_acquire_owned() {
-                    tokio::spawn(turn_away(stream, permit));
+                    tokio::spawn(turn_away(stream, too_many, permit));
                 }
             }
         }
     }
     drop(listener);
-    let all = u32::try_from(connections_max).unwrap_or(u32::MAX);
-    if tokio::time::timeout(DRAIN_TIMEOUT, room.acquire_many(all)).await.is_err() {
+    if tokio::time::timeout(DRAIN_TIMEOUT, connections.all_over()).await.is_err() {
         tracing::warn!("some connections were still open after {} s", DRAIN_TIMEOUT.as_secs());
     }
 }
@@ -143,8 +147,7 @@ struct Connection {
     app: Arc<App>,
     address: SocketAddr,
     router: Router,
-    /// Given back when it is over.
-    permit: OwnedSemaphorePermit,
+    open: OpenConnection,
 }
 
 impl Connection {
@@ -158,7 +161,9 @@ impl Connection {
 
     /// Looks at what comes first, and goes on where such things are served.
     async fn begin(self, mut stream: TcpStream) {
-        let Some(ahead) = express::first_bytes(&self.app, &mut stream).await else { return };
+        let Some(ahead) = express::first_bytes(&self.app, &mut stream, &self.open.progress).await else {
+            return;
+        };
         if express::may_be_plain(&ahead) {
             let open = |lane: &&Lane| Arc::strong_count(&lane.connections);
             let lane = LANES.iter().min_by_key(open).expect("one for each core");
@@ -174,7 +179,7 @@ impl Connection {
 
     /// On a lane, until something else comes than bookings.
     async fn book(self, stream: TcpStream, ahead: Vec<u8>, counted: Arc<()>, elsewhere: Handle) {
-        let left = express::serve(&self.app, stream, ahead, self.address).await;
+        let left = express::serve(&self.app, stream, ahead, self.address, &self.open.progress).await;
         drop(counted);
         let Some((stream, ahead)) = left else { return };
         let watches = is_stream(&ahead);
@@ -187,17 +192,22 @@ impl Connection {
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
-        let Connection { app, address, router, permit } = self;
-        let progress = Arc::new(Progress::new());
-        let (app_of_service, progress_of_service) = (Arc::clone(&app), Arc::clone(&progress));
+        let Connection { app, address, router, open } = self;
+        let progress = &open.progress;
+        let (app_of_service, progress_of_service) = (Arc::clone(&app), Arc::clone(progress));
         let service = service_fn(move |request: Request<Incoming>| {
             let (app, progress) = (Arc::clone(&app_of_service), Arc::clone(&progress_of_service));
             let router = router.clone();
             progress.set_answering(true);
             async move {
                 let response = answer(&app, address, router, request).await;
+                let has_length = response.body().size_hint().exact().is_some();
+                let streaming = (!has_length).then(|| Streaming::begin(&progress));
                 progress.set_answering(false);
-                Ok::<_, Infallible>(response)
+                Ok::<_, Infallible>(match streaming {
+                    Some(streaming) => response.map(|body| keep_with_body(streaming, body)),
+                    None => response,
+                })
             }
         });
         let mut builder = http1::Builder::new();
@@ -209,17 +219,24 @@ impl Connection {
             .max_headers(HEADERS_MAX)
             .max_buf_size(HEAD_BYTES_MAX)
             .keep_alive(keep_alive);
-        let io = TokioIo::new(Guarded::new(stream, ahead, Arc::clone(&progress)));
+        let io = TokioIo::new(Guarded::new(stream, ahead, Arc::clone(progress)));
         let mut connection = pin!(builder.serve_connection(io, service));
         let mut stopping = app.stopping.subscribe();
         let mut stopped = pin!(stopping.wait_for(|stopping| *stopping));
-        let (mut is_stopping, mut is_told) = (false, false);
+        let mut evicted = pin!(progress.evicted());
+        let (mut is_stopping, mut is_evicted, mut is_told) = (false, false, false);
         let over = poll_fn(|context| {
             // First, so that a request that lies ready has begun before hyper hears of a stop. A client that goes away is no news.
             if connection.as_mut().poll(context).is_ready() {
                 return Poll::Ready(());
             }
-            is_stopping = is_stopping || stopped.as_mut().poll(context).is_ready();
+            if !is_evicted && evicted.as_mut().poll(context).is_ready() {
+                is_evicted = true;
+                if progress.idle_since().is_some() {
+                    return Poll::Ready(());
+                }
+            }
+            is_stopping = is_stopping || is_evicted || stopped.as_mut().poll(context).is_ready();
             // A request whose head is not complete has begun, too, which hyper does not know.
             if is_stopping && !is_told && !progress.is_in_head() {
                 is_told = true;
@@ -235,8 +252,15 @@ impl Connection {
             () = over => {}
             () = progress.stalled() => tracing::debug!(%address, "a connection stalled"),
         }
-        drop(permit);
     }
+}
+
+/// A body that lives as long as its stream is counted.
+fn keep_with_body(streaming: Streaming, body: Body) -> Body {
+    Body::new(body.map_frame(move |frame| {
+        let _ = &streaming;
+        frame
+    }))
 }
 
 /// The router's response. It announces the close of the connection if no request can follow, or if the server is stopping.
@@ -280,12 +304,15 @@ fn is_stream(head: &[u8]) -> bool {
 }
 
 /// Says why before it hangs up.
-async fn turn_away(mut stream: TcpStream, _permit: OwnedSemaphorePermit) {
-    metrics::counter!("boxoffice_connections_refused_total").increment(1);
+async fn turn_away(mut stream: TcpStream, too_many: TooMany, _permit: OwnedSemaphorePermit) {
+    let detail = match too_many {
+        TooMany::InAll => "Too many connections are open.",
+        TooMany::OfNetwork => "Too many connections are open from this address.",
+    };
     // It was not read, so it has no id of its own.
     let RequestId(id) = RequestId::of(None);
     let body = format!(
-        r#"{{"type":"/docs#OVERLOADED","title":"Overloaded","status":503,"code":"OVERLOADED","detail":"Too many connections are open.","request_id":"{id}"}}"#
+        r#"{{"type":"/docs#OVERLOADED","title":"Overloaded","status":503,"code":"OVERLOADED","detail":"{detail}","request_id":"{id}"}}"#
     );
     let answer = format!(
         "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\nx-request-id: {id}\r\nretry-after: 1\r\ncache-control: no-store\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",

@@ -3,12 +3,14 @@
 mod answer;
 mod app;
 mod attempts;
+mod body_budget;
 mod by_name;
 mod caller;
 mod changes;
 mod cli;
 mod client_network;
 mod codes;
+mod connections;
 mod contacts;
 mod cross_origin;
 mod export;

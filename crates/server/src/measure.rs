@@ -36,6 +36,7 @@ const BOOKINGS: &str = "boxoffice_bookings_total";
 const IDEMPOTENCY_REPLAYS: &str = "boxoffice_idempotency_replays_total";
 const ATTEMPTS_DROPPED: &str = "boxoffice_attempts_dropped_total";
 const CONNECTIONS_REFUSED: &str = "boxoffice_connections_refused_total";
+const BODY_BYTES: &str = "boxoffice_body_bytes";
 const QUEUE: &str = "boxoffice_queue_commands";
 const QUEUE_MAX: &str = "boxoffice_queue_commands_max";
 const IN_MEMORY: &str = "boxoffice_inventories_in_memory";
@@ -74,6 +75,7 @@ impl Measures {
 
     /// All that was counted, and what can be read off now.
     pub(crate) fn render(&self, app: &App) -> String {
+        gauge!(BODY_BYTES).set(app.bodies.reserved_bytes() as f64);
         gauge!(QUEUE).set(app.engine.waiting() as f64);
         gauge!(QUEUE_MAX).set(app.engine.waiting_max() as f64);
         gauge!(EXPIRY_LAG).set(app.engine.expiry_lag().as_secs_f64());
@@ -123,6 +125,7 @@ fn describe() {
     describe_histogram!(COMMIT_SECONDS, "How long the store took to make a commit durable.");
     describe_histogram!(BATCH_COMMANDS, "How many commands shared one batch of a shard.");
     describe_counter!(FENCED_BATCHES, "Batches that were decided again because another server was first.");
+    describe_gauge!(BODY_BYTES, "Memory of the request bodies that are being read or answered, in bytes.");
     describe_gauge!(QUEUE, "Commands that wait for a shard.");
     describe_gauge!(QUEUE_MAX, "Commands that may wait before callers are told to come back.");
     describe_gauge!(IN_MEMORY, "Inventories in memory.");
@@ -162,6 +165,7 @@ fn begin_at_zero() {
     }
     BookingCounters::get();
     for name in [
+        BODY_BYTES,
         QUEUE,
         QUEUE_MAX,
         IN_MEMORY,

@@ -22,8 +22,8 @@ use super::console::{Failure, LogFormat, log, say};
 use super::serve::keep_open;
 use crate::app::{App, AppSettings};
 use crate::caller::OPEN_TENANT;
+use crate::connections::ConnectionLimits;
 use crate::keys::{Role, Wanted};
-use crate::limits::CONNECTIONS_DEFAULT;
 use crate::router::router;
 use crate::time::Moment;
 
@@ -79,7 +79,7 @@ async fn demo(options: &Options) -> Result<(), Failure> {
         say(format!("Others can reach {}, so it takes a key: {key}", options.listen))?;
     }
     let life = tokio::spawn(live(house, slots));
-    let result = keep_open(app, options.listen, CONNECTIONS_DEFAULT, None).await;
+    let result = keep_open(app, options.listen, ConnectionLimits::default(), None).await;
     life.abort();
     result
 }

@@ -11,12 +11,14 @@ const PREFIX: &str = "BOXOFFICE_";
 /// The log filter, which is read before any option.
 const LOG: &str = "BOXOFFICE_LOG";
 /// For the tests and tools of the repository. A server that they start inherits them, and does not read them.
-const OF_TESTS: [&str; 14] = [
+const OF_TESTS: [&str; 16] = [
+    "BOXOFFICE_BAD_CLIENTS",
     "BOXOFFICE_BENCH_ECHO",
     "BOXOFFICE_BINARY",
     "BOXOFFICE_CLUSTER_BOOKINGS",
     "BOXOFFICE_CLUSTER_MODEL_COMMANDS",
     "BOXOFFICE_FLIPS",
+    "BOXOFFICE_KEPT_REQUESTS",
     "BOXOFFICE_KILLS",
     "BOXOFFICE_KVROCKS_URL",
     "BOXOFFICE_MODEL_COMMANDS",

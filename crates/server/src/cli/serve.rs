@@ -25,6 +25,7 @@ use super::store::Data;
 use crate::app::{App, AppSettings};
 use crate::attempts;
 use crate::changes;
+use crate::connections::ConnectionLimits;
 use crate::keys::Role;
 use crate::limits::CONNECTIONS_DEFAULT;
 use crate::listen;
@@ -95,6 +96,12 @@ pub(crate) struct Options {
     /// Connections at one time; more are turned away with 503.
     #[arg(long, alias = "max-connections", env = "BOXOFFICE_CONNECTIONS_MAX", default_value_t = CONNECTIONS_DEFAULT)]
     connections_max: usize,
+    /// Connections at one time from one address, or from one /64 of IPv6. For another one, the connection that has been idle for longest is
+    /// closed; if none is idle, the new one is turned away with 503. Trusted proxies have no such limit, and connections from this machine
+    /// have it only if this is set.
+    /// [default: 1000]
+    #[arg(long, env = "BOXOFFICE_CONNECTIONS_PER_ADDRESS", value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
+    connections_per_address: Option<usize>,
     /// Let webhooks use plain HTTP and addresses that are not public. For tests: whoever may make webhooks could reach into
     /// your network.
     #[arg(long, env = "BOXOFFICE_WEBHOOKS_ALLOW_INSECURE", value_parser = FalseyValueParser::new())]
@@ -158,7 +165,7 @@ async fn serve(options: &Options) -> Result<(), Failure> {
             ));
         }
     }
-    keep_open(app, options.listen, options.connections_max, kafka).await?;
+    keep_open(app, options.listen, options.connection_limits(), kafka).await?;
     if let Some(beside) = beside {
         beside.finish().await;
     }
@@ -175,6 +182,15 @@ impl Options {
             scrub_every: (self.scrub_every_seconds > 0)
                 .then(|| Duration::from_secs(self.scrub_every_seconds.into())),
             ..defaults
+        }
+    }
+
+    fn connection_limits(&self) -> ConnectionLimits {
+        let defaults = ConnectionLimits::default();
+        ConnectionLimits {
+            in_all: self.connections_max,
+            per_network: self.connections_per_address.unwrap_or(defaults.per_network),
+            count_loopback: self.connections_per_address.is_some(),
         }
     }
 
@@ -200,7 +216,7 @@ impl Options {
 pub(super) async fn keep_open(
     app: Arc<App>,
     listen: SocketAddr,
-    connections_max: usize,
+    connections: ConnectionLimits,
     kafka: Option<Kafka>,
 ) -> Result<(), Failure> {
     raise_open_files();
@@ -225,7 +241,7 @@ pub(super) async fn keep_open(
         signals.stop(&engine).await;
         app.stopping.send_replace(true);
     };
-    listen::serve(listener, &app, connections_max, stop).await;
+    listen::serve(listener, &app, connections, stop).await;
     app.webhooks.stop().await;
     if let Some(changes) = changes {
         changes.abort();

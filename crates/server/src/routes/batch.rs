@@ -34,7 +34,8 @@ use crate::attempts;
 use crate::caller::{Caller, find_booking};
 use crate::idempotency::{IdempotencyKey, fingerprint};
 use crate::input::{parse, read_all, read_large_body, unreadable};
-use crate::limits::BATCH_COMMANDS_MAX;
+use crate::keys::Role;
+use crate::limits::{BATCH_COMMANDS_MAX, LARGE_BODY_BYTES_MAX, PUBLIC_BATCH_BYTES_MAX};
 use crate::outer::{REPLAYED, RequestId};
 use crate::problem::Problem;
 use crate::routes::idempotency_key_reused;
@@ -96,7 +97,7 @@ struct Sent {
 ///
 /// Answered in order when all are durable. A command that is refused, or that cannot be understood, does not stop the others. A
 /// command without an `idempotency_key` of its own has the one of the header, with its place in the batch; another batch under
-/// that one is refused as a whole.
+/// that one is refused as a whole. The body may have 8 MiB, and 256 KiB with a `public` key.
 #[utoipa::path(
     post,
     path = "/v1/batch",
@@ -123,7 +124,8 @@ pub(crate) async fn batch(
 ) -> Result<Response, Problem> {
     let request_id = request.extensions().get::<RequestId>().cloned().map_or_else(String::new, |id| id.0);
     let (parts, body) = request.into_parts();
-    let bytes = read_large_body(&parts.headers, body).await?;
+    let bytes_max = if caller.role == Role::Public { PUBLIC_BATCH_BYTES_MAX } else { LARGE_BODY_BYTES_MAX };
+    let bytes = read_large_body(&app, &parts.headers, body, bytes_max).await?;
     let commands = read(&bytes)?;
     app.rates.charge(&caller, commands.len() - 1);
     let mut answered = Answered {

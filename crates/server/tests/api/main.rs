@@ -1,11 +1,13 @@
 //! The HTTP contract, through the real binary: one folder or file for each group of routes.
 
 mod attempts;
+mod bad_clients;
 mod batch;
 mod bookings;
 mod callers;
 mod client;
 mod common;
+mod connections;
 mod crash;
 mod customers;
 mod documented;

@@ -166,6 +166,14 @@ impl Server {
         self.store.directory()
     }
 
+    /// What it has of the machine's memory, on Linux.
+    pub(crate) fn resident_bytes(&self) -> usize {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.0.id()));
+        let status = status.expect("Linux tells");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("it is told");
+        line.trim().trim_end_matches(" kB").parse::<usize>().expect("a number") * 1024
+    }
+
     pub(crate) fn is_running(&mut self) -> bool {
         self.process.0.try_wait().expect("our own process").is_none()
     }

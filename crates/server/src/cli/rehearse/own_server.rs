@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 
 use crate::app::{App, AppSettings};
 use crate::cli::console::Failure;
-use crate::limits::CONNECTIONS_DEFAULT;
+use crate::connections::ConnectionLimits;
 use crate::listen;
 
 /// A directory that is removed when it is no longer needed.
@@ -60,7 +60,7 @@ impl OwnServer {
         let serving = runtime.spawn(async move {
             // Whoever is gone wants it to stop, too.
             let stop = async { drop(stopped.await) };
-            listen::serve(listener, &of_server, CONNECTIONS_DEFAULT, stop).await;
+            listen::serve(listener, &of_server, ConnectionLimits::default(), stop).await;
         });
         drop(entered);
         Ok(OwnServer { runtime, app, stop, serving, address })
