@@ -8,6 +8,7 @@ mod kafka;
 mod keys;
 mod metrics;
 mod mirrors;
+mod private_files;
 mod process;
 mod rehearsing;
 mod serving;
