@@ -11,5 +11,7 @@ mod mirrors;
 mod private_files;
 mod process;
 mod rehearsing;
+mod seccomp;
+mod service_unit;
 mod serving;
 mod verifying;
