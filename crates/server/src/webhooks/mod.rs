@@ -5,6 +5,7 @@
 //! does all of this (`worker.rs`) and is the only writer of cursors, deliveries and webhooks.
 
 pub(crate) mod address;
+mod attempt_slots;
 pub(crate) mod contact_sharing;
 pub(crate) mod delivery;
 mod news;

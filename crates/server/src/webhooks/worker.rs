@@ -1,6 +1,8 @@
 //! The one task that serves all webhooks: reads journals, records what is to be sent, sends it, and records what came of it.
 
 #[cfg(test)]
+mod fairness;
+#[cfg(test)]
 mod forgetting;
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -17,6 +19,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior};
 
+use super::attempt_slots::AttemptSlots;
 use super::contact_sharing::{insert_contact, removal};
 use super::delivery::{self, Delivery, DeliveryState, Place, Verdict, document_name};
 use super::news::{self, Cursor, News, ReadError};
@@ -34,9 +37,7 @@ const LOOK_AT_ALL: Duration = Duration::from_secs(60);
 const PENDING_MAX: usize = 1_000;
 /// Deliveries of one webhook that are kept to be looked at afterwards.
 const FINISHED_KEPT_MAX: usize = 1_000;
-/// Attempts under way, of all webhooks.
-const ATTEMPTS_AT_ONCE: usize = 64;
-/// Attempts under way, of one webhook: those that hang must not be in the way of others.
+/// Attempts under way, of one webhook: those that hang must not be in the way of the tenant's others.
 const ATTEMPTS_AT_ONCE_PER_WEBHOOK: usize = 8;
 /// Each is served in every round.
 const WEBHOOKS_PER_TENANT_MAX: usize = 20;
@@ -63,6 +64,7 @@ pub(super) struct Worker {
     sender: Arc<Sender>,
     endpoints: HashMap<String, Endpoint>,
     under_way: JoinSet<Tried>,
+    slots: AttemptSlots,
     look_at_all: Instant,
     look_at_others: Instant,
     /// Whether this server serves the webhooks: always, unless several share a store. Then one of them does, and the others
@@ -117,6 +119,7 @@ impl Worker {
             sender: Arc::new(Sender::new(webhooks.allow_insecure)),
             endpoints,
             under_way: JoinSet::new(),
+            slots: AttemptSlots::default(),
             look_at_all: Instant::now(),
             look_at_others: Instant::now(),
             leading: !engine.is_shared(),
@@ -152,30 +155,50 @@ impl Worker {
         }
     }
 
-    /// Begins what is due, as much as may be under way.
+    /// Begins what is due, as much as may be under way: one of each tenant in turn, and of each webhook of a tenant.
     fn start_due(&mut self) {
         if !self.leading {
             return;
         }
         let now = self.engine.now();
         let known = self.webhooks.by_id.read();
-        for (id, endpoint) in &mut self.endpoints {
-            let Some(webhook) = known.get(id).filter(|webhook| webhook.disabled_at_ms.is_none()) else {
-                continue;
-            };
-            while self.under_way.len() < ATTEMPTS_AT_ONCE
-                && let Some((delivery, first)) = endpoint.take_due(now)
+        // By tenant, its webhooks with something due: those first that have the fewest attempts under way.
+        let mut waiting: BTreeMap<&Arc<str>, VecDeque<&Arc<Webhook>>> = BTreeMap::new();
+        for (id, endpoint) in &self.endpoints {
+            if let Some(webhook) = known.get(id).filter(|webhook| webhook.disabled_at_ms.is_none())
+                && endpoint.next_due(now).is_some()
             {
-                let (engine, webhooks) = (self.engine.clone(), Arc::clone(&self.webhooks));
-                let (sender, webhook) = (Arc::clone(&self.sender), Arc::clone(webhook));
-                self.under_way.spawn(async move {
-                    let result = match message(&engine, &webhooks, &webhook, &delivery, now).await {
-                        Ok(message) => sender.send(&message).await,
-                        Err(error) => Err(format!("the contact could not be opened: {error}")),
-                    };
-                    Tried { delivery, first, result }
-                });
+                waiting.entry(&webhook.tenant).or_default().push_back(webhook);
             }
+        }
+        for webhooks in waiting.values_mut() {
+            webhooks.make_contiguous().sort_by_key(|webhook| self.endpoints[&webhook.id].under_way);
+        }
+        let busy = self.slots.tenants().filter(|tenant| !waiting.contains_key(tenant)).count();
+        let tenants = busy + waiting.len();
+        while !waiting.is_empty() {
+            waiting.retain(|tenant, webhooks| {
+                let Some(&webhook) = webhooks.front() else { return false };
+                let Some(slot) = self.slots.take(tenant, tenants) else { return false };
+                let endpoint = self.endpoints.get_mut(&webhook.id).expect("it was found above");
+                // To the end of the queue, or out of it.
+                webhooks.rotate_left(1);
+                if let Some((delivery, first)) = endpoint.take_due(now) {
+                    let (engine, webhooks) = (self.engine.clone(), Arc::clone(&self.webhooks));
+                    let (sender, webhook) = (Arc::clone(&self.sender), Arc::clone(webhook));
+                    self.under_way.spawn(async move {
+                        let result = match message(&engine, &webhooks, &webhook, &delivery, now).await {
+                            Ok(message) => sender.send(&message).await,
+                            Err(error) => Err(format!("the contact could not be opened: {error}")),
+                        };
+                        drop(slot);
+                        Tried { delivery, first, result }
+                    });
+                } else {
+                    webhooks.pop_back();
+                }
+                true
+            });
         }
     }
 
@@ -564,8 +587,8 @@ impl Endpoint {
         Ok(endpoint)
     }
 
-    /// The next delivery that may begin, and whether it is its first attempt.
-    fn take_due(&mut self, now: Timestamp) -> Option<(Delivery, bool)> {
+    /// The place of the next delivery that may begin.
+    fn next_due(&self, now: Timestamp) -> Option<(i64, Place)> {
         if self.under_way >= ATTEMPTS_AT_ONCE_PER_WEBHOOK {
             return None;
         }
@@ -573,7 +596,12 @@ impl Endpoint {
             delivery.failures > 0 || !self.first_under_way.contains(&delivery.place.inventory)
         };
         let due = self.pending.iter().take_while(|((due_at_ms, _), _)| *due_at_ms <= now.0);
-        let key = due.filter(|(_, delivery)| may_begin(delivery)).map(|(key, _)| *key).next()?;
+        due.filter(|(_, delivery)| may_begin(delivery)).map(|(key, _)| *key).next()
+    }
+
+    /// The next delivery that may begin, and whether it is its first attempt.
+    fn take_due(&mut self, now: Timestamp) -> Option<(Delivery, bool)> {
+        let key = self.next_due(now)?;
         let delivery = self.pending.remove(&key).expect("just found");
         let first = delivery.failures == 0;
         if first {
@@ -667,7 +695,7 @@ mod tests {
     use super::super::Topic;
     use super::*;
 
-    fn waiting(due_at_ms: i64, inventory: u32, sequence: u64, failures: u32) -> Delivery {
+    pub(super) fn waiting(due_at_ms: i64, inventory: u32, sequence: u64, failures: u32) -> Delivery {
         Delivery {
             id: format!("{inventory}/{sequence}"),
             webhook: "wh".to_owned(),
