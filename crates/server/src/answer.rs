@@ -272,6 +272,7 @@ mod tests {
             tenant: "default".into(),
             role: Role::Admin,
             actor: Actor::default(),
+            key: None,
             hold_token: None,
             address: None,
         };

@@ -15,7 +15,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 
 use crate::app::App;
 use crate::ids::booking_not_found;
-use crate::keys::Role;
+use crate::keys::{Key, Role};
 use crate::problem::Problem;
 use crate::trusted_proxies::ForwardingHeaders;
 
@@ -32,6 +32,8 @@ pub(crate) struct Caller {
     pub(crate) tenant: Arc<str>,
     pub(crate) role: Role,
     pub(crate) actor: Actor,
+    /// `None` while the server is open to its own machine.
+    pub(crate) key: Option<Arc<Key>>,
     pub(crate) hold_token: Option<String>,
     pub(crate) address: Option<IpAddr>,
 }
@@ -86,19 +88,20 @@ impl Caller {
         if let Some(address) = address {
             app.rates.admit_network(address.into())?;
         }
-        let (tenant, role, actor) = match credentials.authorization.map(bearer).transpose()? {
+        let (tenant, role, key) = match credentials.authorization.map(bearer).transpose()? {
             Some(text) => {
                 let key = app.keys.check(text).ok_or_else(|| unauthenticated("The key is not known."))?;
-                (Arc::clone(&key.tenant), key.role, key.actor())
+                (Arc::clone(&key.tenant), key.role, Some(key))
             }
             None if app.is_open() => {
                 check_local(method, credentials)?;
-                (Arc::clone(&app.open_tenant), Role::Admin, Actor::default())
+                (Arc::clone(&app.open_tenant), Role::Admin, None)
             }
             None => return Err(unauthenticated("Send your key as `Authorization: Bearer <key>`.")),
         };
         let hold_token = credentials.hold_token.map(str::to_owned);
-        let caller = Caller { tenant, role, actor, hold_token, address };
+        let actor = key.as_ref().map_or_else(Actor::default, |key| key.actor());
+        let caller = Caller { tenant, role, actor, key, hold_token, address };
         app.rates.admit(&caller)?;
         Ok(caller)
     }

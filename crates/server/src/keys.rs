@@ -11,6 +11,7 @@ use boxoffice_engine::Engine;
 use boxoffice_engine::store::StoreError;
 use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
 
 use crate::ids::readable;
 use crate::problem::Problem;
@@ -30,7 +31,7 @@ pub(crate) enum Role {
 }
 
 /// One key, without its secret.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Key {
     pub(crate) id: String,
     /// Stands for the key in the journal; never given to another one.
@@ -60,6 +61,8 @@ impl Key {
 pub(crate) struct Keys {
     engine: Engine,
     by_id: RwLock<HashMap<String, Arc<Key>>>,
+    /// Told of each change of `by_id` that can take a key away.
+    changes: watch::Sender<()>,
     /// One key is made at a time, so that numbers stay unique.
     making: parking_lot::Mutex<()>,
 }
@@ -94,14 +97,24 @@ impl Keys {
     /// Reads all keys.
     pub(crate) fn load(engine: &Engine) -> Result<Keys, StoreError> {
         let by_id = RwLock::new(read(engine)?);
-        Ok(Keys { engine: engine.clone(), by_id, making: parking_lot::Mutex::new(()) })
+        Ok(Keys {
+            engine: engine.clone(),
+            by_id,
+            changes: watch::Sender::new(()),
+            making: parking_lot::Mutex::new(()),
+        })
     }
 
     /// Reads them again: another server may have made or revoked some.
     pub(crate) fn refresh(&self) -> Result<(), StoreError> {
         // One that is made meanwhile must not be forgotten.
         let _one_at_a_time = self.making.lock();
-        *self.by_id.write() = read(&self.engine)?;
+        let found = read(&self.engine)?;
+        let has_changed = *self.by_id.read() != found;
+        if has_changed {
+            *self.by_id.write() = found;
+            self.changes.send_replace(());
+        }
         Ok(())
     }
 
@@ -117,6 +130,16 @@ impl Keys {
         // `blake3::Hash` compares in constant time.
         let matches = blake3::hash(secret.as_bytes()) == blake3::Hash::from_bytes(key.hash);
         (matches && key.revoked_at_ms.is_none()).then_some(key)
+    }
+
+    /// Waits until a key no longer allows what it did: it was revoked or deleted, or has another role.
+    pub(crate) async fn revocation(&self, key: &Key) {
+        let is_gone = || {
+            let keys = self.by_id.read();
+            keys.get(&key.id).is_none_or(|now| now.revoked_at_ms.is_some() || now.role != key.role)
+        };
+        // The channel ends with the keys.
+        drop(self.changes.subscribe().wait_for(|_| is_gone()).await);
     }
 
     /// A tenant's keys that were not revoked, oldest first.
@@ -181,6 +204,7 @@ impl Keys {
         if key.revoked_at_ms.is_none() {
             let _one_at_a_time = self.making.lock();
             self.keep(Key { revoked_at_ms: Some(self.engine.now().0), ..Key::clone(&key) })?;
+            self.changes.send_replace(());
         }
         Ok(())
     }
@@ -215,7 +239,53 @@ pub(crate) fn check_name(name: &str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use boxoffice_engine::Settings;
+    use futures_util::FutureExt;
+
     use super::*;
+
+    fn made(keys: &Keys, seed: u8) -> Arc<Key> {
+        let wanted =
+            Wanted { tenant: "t", role: Role::Operator, name: None, seed: [seed; 32], fingerprint: None };
+        keys.make(wanted).unwrap().key
+    }
+
+    #[tokio::test]
+    async fn revocation_is_told_whether_a_key_is_revoked_deleted_or_gets_another_role() {
+        let place = tempfile::tempdir().unwrap();
+        let engine = Engine::open(place.path(), &Settings::default()).unwrap();
+        let keys = Keys::load(&engine).unwrap();
+        let untouched = made(&keys, 0);
+        let document = |key: &Key| serde_json::to_vec(key).unwrap();
+        // Another server on the same database writes documents; this one reads them again.
+        let write = |keys: &Keys, key: &Key, contents: Option<Vec<u8>>| {
+            keys.engine.write_documents(&[(format!("{DOCUMENT_PREFIX}{}", key.id), contents)]).unwrap();
+            keys.refresh().unwrap();
+        };
+        let lowered = |key: &Key| document(&Key { role: Role::Seller, ..key.clone() });
+        let here = made(&keys, 1);
+        let elsewhere = made(&keys, 2);
+        let deleted = made(&keys, 3);
+        let role = made(&keys, 4);
+        for (name, key, change) in [
+            ("revoked here", &here, &(|| keys.revoke("t", &here.id).unwrap()) as &dyn Fn()),
+            ("revoked elsewhere", &elsewhere, &|| {
+                let revoked = Key { revoked_at_ms: Some(1), ..Key::clone(&elsewhere) };
+                write(&keys, &elsewhere, Some(document(&revoked)));
+            }),
+            ("deleted", &deleted, &|| write(&keys, &deleted, None)),
+            ("another role", &role, &|| write(&keys, &role, Some(lowered(&role)))),
+        ] {
+            let mut revocation = Box::pin(keys.revocation(key));
+            let mut other = Box::pin(keys.revocation(&untouched));
+            assert_eq!((&mut revocation).now_or_never(), None, "{name}: before");
+            assert_eq!((&mut other).now_or_never(), None, "{name}: before");
+            change();
+            assert_eq!((&mut revocation).now_or_never(), Some(()), "{name}: after");
+            assert_eq!((&mut other).now_or_never(), None, "{name}: another key");
+            assert_eq!(keys.revocation(key).now_or_never(), Some(()), "{name}: asked for later");
+        }
+    }
 
     #[test]
     fn names_of_keys_are_for_people() {

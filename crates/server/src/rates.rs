@@ -188,6 +188,7 @@ mod tests {
             tenant: "default".into(),
             role: Role::Seller,
             actor: Actor(7),
+            key: None,
             hold_token: None,
             address: None,
         }

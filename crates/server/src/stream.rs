@@ -22,6 +22,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 
 use crate::app::App;
+use crate::caller::Caller;
 use crate::ids::inventory_not_found;
 use crate::listen;
 use crate::packing::{Packing, Text};
@@ -169,6 +170,7 @@ impl Kept {
 /// Answers with the stream of an inventory.
 pub(crate) async fn watch(
     app: &Arc<App>,
+    caller: &Caller,
     inventory: InventoryNumber,
     headers: &HeaderMap,
 ) -> Result<Response, Problem> {
@@ -192,15 +194,16 @@ pub(crate) async fn watch(
         packing,
         _counted: Counted::new(),
     };
-    let stopping = app.stopping.subscribe();
-    let messages = stream::unfold(Some((watcher, stopping)), |watching| async {
-        let (mut watcher, mut stopping) = watching?;
+    let end = Box::pin(end_of_stream(app, caller));
+    let messages = stream::unfold(Some((watcher, end)), |watching| async {
+        let (mut watcher, mut end) = watching?;
         let message = tokio::select! {
+            biased;
+            () = &mut end => None,
             message = watcher.next() => message,
-            _ = stopping.wait_for(|&stopping| stopping) => None,
         };
         match message {
-            Some(message) => Some((Ok::<Bytes, Infallible>(message), Some((watcher, stopping)))),
+            Some(message) => Some((Ok::<Bytes, Infallible>(message), Some((watcher, end)))),
             None => watcher.packing.end().map(|end| (Ok(end), None)),
         }
     });
@@ -212,14 +215,32 @@ pub(crate) async fn watch(
     Ok(response)
 }
 
-/// A response that stays open until its messages end or the server stops.
+/// A response that stays open until its messages end, the server stops or the caller's key is revoked.
 pub(crate) fn event_stream(
-    app: &App,
+    app: &Arc<App>,
+    caller: &Caller,
     messages: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static,
 ) -> Response {
-    let mut stopping = app.stopping.subscribe();
-    let stopped = async move { drop(stopping.wait_for(|&stopping| stopping).await) };
-    endless(messages.take_until(stopped))
+    endless(messages.take_until(Box::pin(end_of_stream(app, caller))))
+}
+
+/// Waits until the server stops, or the key that a stream was opened with is revoked. A key that another server revoked is
+/// known [`KEYS_REFRESHED_EVERY`](crate::limits::KEYS_REFRESHED_EVERY) later.
+fn end_of_stream(app: &Arc<App>, caller: &Caller) -> impl Future<Output = ()> + Send + use<> {
+    let (app, key) = (Arc::clone(app), caller.key.clone());
+    async move {
+        let revocation = async {
+            match &key {
+                Some(key) => app.keys.revocation(key).await,
+                None => std::future::pending().await,
+            }
+        };
+        let mut stopping = app.stopping.subscribe();
+        tokio::select! {
+            () = revocation => {}
+            _ = stopping.wait_for(|&stopping| stopping) => {}
+        }
+    }
 }
 
 fn endless(messages: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static) -> Response {

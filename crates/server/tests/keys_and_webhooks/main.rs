@@ -4,5 +4,6 @@ mod journal;
 mod keys;
 mod receiver;
 mod server;
+mod streams;
 mod tenants;
 mod webhooks;

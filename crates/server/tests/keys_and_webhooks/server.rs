@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -46,17 +46,11 @@ impl Answer {
     }
 }
 
-/// Created by the server, which refuses directories that other users may access.
-pub(crate) fn store_in(home: &Path) -> PathBuf {
-    home.join("store")
-}
-
 impl Server {
-    /// Serves the store of a directory of the test's.
-    pub(crate) fn start(home: &Path, arguments: &[&str]) -> Server {
+    pub(crate) fn start(data: &Path, arguments: &[&str]) -> Server {
         let mut child = Command::new(env!("CARGO_BIN_EXE_boxoffice"))
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
-            .arg(store_in(home))
+            .arg(data)
             .args(arguments)
             .env("NO_COLOR", "1")
             .env("BOXOFFICE_LOG", "info")
@@ -116,6 +110,18 @@ impl Server {
         self.send(key, "POST", path, Some(body), &[("Idempotency-Key", idempotency_key)])
     }
 
+    /// Opens a live stream and reads its first message.
+    pub(crate) fn stream(&self, key: &str, path: &str) -> BufReader<TcpStream> {
+        let mut stream = TcpStream::connect(&self.address).expect("it listens");
+        stream.set_read_timeout(Some(DEADLINE)).expect("a socket has one");
+        let head =
+            format!("GET {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {key}\r\n\r\n", self.address);
+        stream.write_all(head.as_bytes()).expect("it reads");
+        let mut stream = BufReader::new(stream);
+        assert!(next_message(&mut stream), "{path} has no first message");
+        stream
+    }
+
     fn send(
         &self,
         key: Option<&str>,
@@ -156,6 +162,18 @@ impl Drop for Server {
         drop(self.child.kill());
         drop(self.child.wait());
     }
+}
+
+/// Reads a stream up to its next message; `false` if it ends before.
+pub(crate) fn next_message(stream: &mut BufReader<TcpStream>) -> bool {
+    let mut line = String::new();
+    while stream.read_line(&mut line).expect("a stream is text") > 0 {
+        if line.starts_with("data: ") {
+            return true;
+        }
+        line.clear();
+    }
+    false
 }
 
 /// Waits until there is something.

@@ -59,7 +59,7 @@ pub(crate) async fn stream(
     let (inventory, _) = find_booking(&app, &caller, id).await?;
     let sequence = app.engine.view(inventory).await?.sequence;
     let subscription = app.engine.subscribe(inventory, sequence).await?;
-    let watched = Arc::clone(&app);
+    let (watched, watching) = (Arc::clone(&app), caller.clone());
     let watcher = Watcher {
         app,
         caller,
@@ -74,7 +74,7 @@ pub(crate) async fn stream(
         let message = watcher.next().await?;
         Some((Ok::<Bytes, Infallible>(message), watcher))
     });
-    Ok(event_stream(&watched, messages))
+    Ok(event_stream(&watched, &watching, messages))
 }
 
 impl Watcher {

@@ -39,5 +39,5 @@ pub(crate) async fn stream(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    watch(&app, find_inventory(&app.engine, &caller.tenant, KIND, &id).await?, &headers).await
+    watch(&app, &caller, find_inventory(&app.engine, &caller.tenant, KIND, &id).await?, &headers).await
 }
