@@ -28,6 +28,7 @@ pub mod load;
 pub mod measure;
 mod moved;
 mod part;
+pub mod private_files;
 pub mod published;
 pub mod record;
 pub mod routing;

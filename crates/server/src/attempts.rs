@@ -278,7 +278,7 @@ mod tests {
     #[tokio::test]
     async fn queued_attempts_are_written_and_found_by_customer_and_inventory() {
         let directory = tempfile::tempdir().unwrap();
-        let engine = Engine::open(directory.path(), &Settings::default()).unwrap();
+        let engine = Engine::open(&directory.path().join("store"), &Settings::default()).unwrap();
         let app = App::new(engine, AppSettings::default()).unwrap();
         let now = app.engine.now();
         for number in 0..2_500 {

@@ -565,7 +565,8 @@ mod tests {
     #[tokio::test]
     async fn many_requests_of_one_connection_let_others_have_their_turn() {
         let directory = tempfile::tempdir().unwrap();
-        let engine = boxoffice_engine::Engine::open(directory.path(), &Default::default()).unwrap();
+        let engine =
+            boxoffice_engine::Engine::open(&directory.path().join("store"), &Default::default()).unwrap();
         let app = App::new(engine, Default::default()).unwrap();
         // Refused at once: nothing is waited for.
         let body = r#"{"customer":"ann","event":"nowhere","best_available":{"quantity":1}}"#;

@@ -6,6 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
+use boxoffice_engine::private_files::create_directory;
 use boxoffice_sim::hammer::audit::{Scope, audit};
 use boxoffice_sim::hammer::history::{Fate, History};
 use boxoffice_sim::hammer::process::Place;
@@ -257,7 +258,7 @@ fn marked(path: &Path) -> u64 {
 }
 
 fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir(to.join("store")).unwrap();
+    create_directory(&to.join("store")).unwrap();
     std::fs::copy(from.join("log"), to.join("log")).unwrap();
     for name in STORE_FILES {
         std::fs::copy(from.join("store").join(name), to.join("store").join(name)).unwrap();

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
+use boxoffice_engine::private_files::create_directory;
 use boxoffice_sim::hammer::audit::{Scope, audit};
 use boxoffice_sim::hammer::history::History;
 use boxoffice_sim::hammer::process::Place;
@@ -76,7 +77,7 @@ fn the_audit_notices_what_is_missing_unasked_or_answered_otherwise() {
     let live = |seed| place.start("run", &["--commands", "300", "--seed", seed]).finish().0.success();
     assert!(live("1"));
     let early_store = directory.path().join("early");
-    std::fs::create_dir(&early_store).unwrap();
+    create_directory(&early_store).unwrap();
     for name in ["store.redb", "mark", "log-0", "log-1"] {
         std::fs::copy(place.store.join(name), early_store.join(name)).unwrap();
     }

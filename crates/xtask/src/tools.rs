@@ -11,6 +11,8 @@ const NEEDED: &[(&str, &[&str], &str)] = &[
     ("make", &["--version"], "make"),
     ("c++", &["--version"], "g++"),
     ("strace", &["--version"], "strace"),
+    // Its sets of system calls, and its judgement of the systemd unit. It need not run.
+    ("systemd-analyze", &["--version"], "systemd"),
     // PostgreSQL's server: Debian keeps it off the search path.
     (
         "sh",

@@ -33,6 +33,6 @@ fn a_read_that_was_given_up_leaves_no_transaction_behind() {
     let open = "SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'";
     let begun = std::time::Instant::now();
     while server.psql("postgres", open).unwrap() != "0" {
-        assert!(begun.elapsed() < Duration::from_secs(10), "a transaction is left open");
+        assert!(begun.elapsed() < Duration::from_secs(60), "a transaction is left open");
     }
 }

@@ -214,8 +214,8 @@ async fn redis_hangs_dies_and_comes_back_empty_and_nobody_waits_for_it() {
     let dead = sell(30).await;
     redis.start_again().unwrap();
     mirror_shows_the_truth(&urls, &nodes[0].store()).await;
-    // Much less than anybody would wait for an answer from Redis.
-    assert!(hanging.max(dead) < Duration::from_secs(2), "{hanging:?} {dead:?}");
+    // Half of how long the mirror waits for an answer from Redis.
+    assert!(hanging.max(dead) < Duration::from_secs(10), "{hanging:?} {dead:?}");
     // Killed and started again in the middle.
     tokio::join!(sell(200), async {
         for _ in 0..3 {

@@ -94,7 +94,7 @@ pub(crate) async fn eventually<F: Future<Output = bool>>(what: &str, mut holds: 
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(30), all)
+    tokio::time::timeout(Duration::from_secs(60), all)
         .await
         .unwrap_or_else(|_| panic!("{what}: not in time"));
 }

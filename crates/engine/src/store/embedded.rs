@@ -48,6 +48,7 @@ use super::{BatchWrite, CommitError, Document, Store, StoreError, Stored};
 use crate::attempt::{Attempt, AttemptFilter, AttemptId, AttemptPage};
 use crate::ids::InventoryNumber;
 use crate::limits::{ATTEMPTS_PRUNED_AT_ONCE, LOG_FILE_BYTES_MAX, SNAPSHOT_CHUNK_BYTES};
+use crate::private_files::{AccessError, check_directory};
 use crate::record::{self, Hash, Head, Manifest, RecordError};
 
 /// The version of the tables and of the log.
@@ -78,6 +79,9 @@ pub struct EmbeddedStore {
 /// found sound could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
+    /// Other users may access its files.
+    #[error(transparent)]
+    Access(#[from] AccessError),
     /// Another process has it open.
     #[error("{0} is in use by another process")]
     InUse(PathBuf),
@@ -105,13 +109,15 @@ pub enum OpenError {
 impl EmbeddedStore {
     /// Opens the store in a directory, which is created if it does not exist.
     ///
-    /// Creation is atomic: the files are made in a directory beside it, synced, and moved into place.
+    /// Creation is atomic: the files are made in a directory beside it, synced, and moved into place. Only the user of
+    /// this process may access what is created; a directory that grants access to other users is refused.
     pub fn open(directory: &Path) -> Result<EmbeddedStore, OpenError> {
         EmbeddedStore::open_gathering(directory, LOG_FILE_BYTES_MAX)
     }
 
     /// The same with a log that gathers so much in each of its files.
     pub fn open_gathering(directory: &Path, log_bytes_max: u64) -> Result<EmbeddedStore, OpenError> {
+        check_directory(directory)?;
         if !EmbeddedStore::is_in(directory) {
             create_files(directory).map_err(io_at(directory))?;
         }

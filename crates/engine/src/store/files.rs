@@ -11,6 +11,7 @@ use super::Store;
 use super::embedded::{EmbeddedStore, OpenError};
 use super::pace::PAUSE;
 use crate::limits::{LOG_FILE_BYTES_MAX, UNSYNCED_BYTES_MAX};
+use crate::private_files::{create_directories, create_directory, create_new_file};
 
 pub(super) const STORE_FILE: &str = "store.redb";
 pub(super) const MARK_FILE: &str = "mark";
@@ -54,7 +55,7 @@ pub(super) fn create_files(directory: &Path) -> io::Result<()> {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    std::fs::create_dir_all(parent)?;
+    create_directories(parent)?;
     let name = directory.file_name().ok_or_else(|| io::Error::other("not the name of a directory"))?;
     let mut aside_name = name.to_owned();
     aside_name.push(".new");
@@ -64,10 +65,10 @@ pub(super) fn create_files(directory: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}
     }
-    std::fs::create_dir(&aside)?;
+    create_directory(&aside)?;
     let names = [STORE_FILE, MARK_FILE].into_iter().chain(LOG_FILES);
     for name in names.clone() {
-        std::fs::File::create_new(aside.join(name))?;
+        create_new_file(&aside.join(name))?;
     }
     let store = files_in(&aside).and_then(EmbeddedStore::open_files).map_err(io::Error::other)?;
     store.close().map_err(io::Error::other)?;
@@ -75,7 +76,7 @@ pub(super) fn create_files(directory: &Path) -> io::Result<()> {
         std::fs::File::open(aside.join(name))?.sync_all()?;
     }
     std::fs::File::open(&aside)?.sync_all()?;
-    // An empty directory that somebody made beforehand is replaced.
+    // Replaces an empty directory that was made beforehand, which was as private: others are refused.
     std::fs::rename(&aside, directory)?;
     std::fs::File::open(parent)?.sync_all()
 }
@@ -89,9 +90,8 @@ pub(super) fn io_at(path: &Path) -> impl Fn(io::Error) -> OpenError {
 pub(super) fn files_in(directory: &Path) -> Result<Files, OpenError> {
     // A store that should have a log does not take an empty one for it.
     if LOG_FILES.iter().any(|name| !directory.join(name).exists()) {
-        for path in LOG_FILES.map(|name| directory.join(name)) {
-            let mut options = std::fs::OpenOptions::new();
-            options.append(true).create(true).open(&path).map_err(io_at(&path))?;
+        for path in LOG_FILES.map(|name| directory.join(name)).iter().filter(|path| !path.exists()) {
+            create_new_file(path).map_err(io_at(path))?;
         }
         std::fs::File::open(directory)
             .and_then(|directory| directory.sync_all())

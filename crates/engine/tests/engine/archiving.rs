@@ -35,7 +35,7 @@ fn archived(store: &dyn Store) -> Vec<u8> {
 #[track_caller]
 fn assert_comes_back(bytes: &[u8], of: &dyn Store) {
     let directory = tempfile::tempdir().unwrap();
-    let store = EmbeddedStore::open(directory.path()).unwrap();
+    let store = EmbeddedStore::open(&directory.path().join("store")).unwrap();
     archive::restore(&mut &*bytes, &store, |_| {}).unwrap();
     assert_eq!(store.heads().unwrap(), of.heads().unwrap());
     assert_eq!(verify(&store, |_, _| {}).unwrap(), verify(of, |_, _| {}).unwrap());

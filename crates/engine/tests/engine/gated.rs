@@ -24,7 +24,7 @@ async fn two_halls(store: &Arc<GatedStore>) -> (Engine, [InventoryNumber; 2]) {
 }
 
 async fn in_time<T>(what: &str, task: tokio::task::JoinHandle<T>) -> T {
-    let answer = tokio::time::timeout(Duration::from_secs(10), task).await;
+    let answer = tokio::time::timeout(Duration::from_secs(60), task).await;
     answer.unwrap_or_else(|_| panic!("{what} waits for ever")).unwrap()
 }
 
@@ -89,7 +89,7 @@ async fn who_looks_for_a_booking_that_nobody_knows_blocks_nobody() {
     let blocked = Arc::clone(&store);
     let rescue = std::thread::spawn(move || {
         // If the runtime does not get further, the gate is opened for it, which is noticed below.
-        if wait_for_it.recv_timeout(Duration::from_secs(10)).is_err() {
+        if wait_for_it.recv_timeout(Duration::from_secs(60)).is_err() {
             blocked.gate.send_replace(Gate::Open);
         }
     });

@@ -129,7 +129,7 @@ pub(crate) async fn eventually<F: Future<Output = bool>>(what: &str, mut holds: 
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(10), all)
+    tokio::time::timeout(Duration::from_secs(60), all)
         .await
         .unwrap_or_else(|_| panic!("{what}: not in time"));
 }

@@ -1,5 +1,8 @@
 //! Stopping in good order, and in bad.
 
+use std::io::Write;
+
+use boxoffice_engine::private_files::{create_directory, create_new_file};
 use boxoffice_engine::store::{EmbeddedStore, NextCommit, OpenError};
 use boxoffice_engine::{Engine, Settings, StopReason, SubmitError};
 
@@ -71,8 +74,8 @@ async fn a_store_on_disk_is_there_again_after_a_stop() {
 fn a_directory_that_is_not_a_store_is_left_alone() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("data");
-    std::fs::create_dir(&path).unwrap();
-    std::fs::write(path.join("letter.txt"), "dear").unwrap();
+    create_directory(&path).unwrap();
+    create_new_file(&path.join("letter.txt")).unwrap().write_all(b"dear").unwrap();
     assert!(matches!(EmbeddedStore::open(&path), Err(OpenError::Io { .. })));
     assert_eq!(std::fs::read_to_string(path.join("letter.txt")).unwrap(), "dear");
 }

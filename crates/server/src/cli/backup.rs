@@ -1,12 +1,12 @@
 //! `boxoffice backup`.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use boxoffice_engine::Clock;
 use boxoffice_engine::archive;
+use boxoffice_engine::private_files;
 use clap::Args;
 
 use super::client::Server;
@@ -58,8 +58,7 @@ fn file_for(to: &Path) -> PathBuf {
 fn write(options: &Options, path: &Path) -> Result<archive::Contents, Failure> {
     let describe = |error: std::io::Error| Failure::new(format!("{}: {error}", path.display()));
     // It has the secrets of the store.
-    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
-    let mut out = BufWriter::new(file.map_err(describe)?);
+    let mut out = BufWriter::new(private_files::replace_file(path).map_err(describe)?);
     match &options.server {
         Some(url) => {
             let server = Server::new(url, options.key.clone())?;

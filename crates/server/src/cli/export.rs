@@ -1,14 +1,13 @@
 //! `boxoffice export`.
 
-use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 use boxoffice_core::booking::Booking;
 use boxoffice_core::ids::parts_of_name;
 use boxoffice_core::inventory::Inventory;
 use boxoffice_engine::load::load;
+use boxoffice_engine::private_files;
 use boxoffice_engine::store::Store;
 use boxoffice_engine::view::StockView;
 use clap::{Args, ValueEnum};
@@ -47,7 +46,7 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
     let mut out: Box<dyn Write> = match &options.out {
         Some(path) => {
             // It has the contacts of customers.
-            let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
+            let file = private_files::replace_file(path);
             Box::new(file.map_err(|error| Failure::new(format!("{}: {error}", path.display())))?)
         }
         None => Box::new(io::stdout()),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use boxoffice_cluster::postgres::PostgresStore;
 use boxoffice_engine::archive;
+use boxoffice_engine::private_files;
 use boxoffice_engine::store::{EmbeddedStore, Store};
 use clap::Args;
 
@@ -44,11 +45,12 @@ fn into_directory(open: impl Fn() -> Result<File, Failure>, directory: &Path) ->
         let problem = format!("{} is not empty, and nothing is restored over it", directory.display());
         return Err(Failure::new(problem));
     }
+    private_files::check_directory(directory)?;
     let file = open()?;
     let aside = aside_of(directory)?;
     // What an earlier attempt left has never been used by anybody.
     remove(&aside)?;
-    std::fs::create_dir_all(parent_of(directory))?;
+    private_files::create_directories(parent_of(directory))?;
     let made = EmbeddedStore::open(&aside)?;
     let report = restore(file, &made).inspect_err(|_| drop(remove(&aside)))?;
     std::fs::rename(&aside, directory)?;

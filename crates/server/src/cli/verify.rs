@@ -35,7 +35,10 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
 fn what_is_wrong(directory: &Path, error: &OpenError) -> Failure {
     let found = match error {
         OpenError::Damaged(_) => EmbeddedStore::open_to_look(directory).map_err(Failure::from),
-        OpenError::InUse(_) | OpenError::Io { .. } | OpenError::UnknownFormat { .. } => {
+        OpenError::Access(_)
+        | OpenError::InUse(_)
+        | OpenError::Io { .. }
+        | OpenError::UnknownFormat { .. } => {
             return Failure::new(error.to_string());
         }
     };

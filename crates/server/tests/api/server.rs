@@ -206,7 +206,7 @@ pub(crate) fn await_some<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> 
         if let Some(found) = look() {
             return found;
         }
-        assert!(started.elapsed() < Duration::from_secs(15), "waited in vain: {what}");
+        assert!(started.elapsed() < Duration::from_secs(60), "waited in vain: {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

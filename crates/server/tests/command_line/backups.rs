@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use boxoffice_engine::private_files::create_directory;
 use serde_json::{Value, json};
 
 use crate::process::{Server, path, run};
@@ -90,7 +91,7 @@ fn a_stopped_store_comes_back_byte_for_byte_the_same() {
     book_with_contact(&server, "zoe");
     server.stop();
     run(&["backup", "--data", path(&data), "--to", path(&first)]).well();
-    std::fs::create_dir(&restored).unwrap();
+    create_directory(&restored).unwrap();
     run(&["restore", "--from", path(&first), "--data", path(&restored)]).well();
     // Records, hashes, heads and documents: all of it is in the archive.
     run(&["backup", "--data", path(&restored), "--to", path(&second)]).well();

@@ -109,7 +109,8 @@ fn variables_of_other_programs_set_what_nothing_else_sets() {
 #[test]
 fn hold_ttl_ms_is_the_default_of_new_inventories_that_do_not_name_one() {
     let home = tempfile::tempdir().unwrap();
-    let arguments = ["serve", "--data", path(home.path()), "--listen", "127.0.0.1:0"];
+    let data = home.path().join("data");
+    let arguments = ["serve", "--data", path(&data), "--listen", "127.0.0.1:0"];
     let server = Server::spawn(boxoffice(&arguments).env("HOLD_TTL_MS", "119001"));
     for (id, rules, expected) in [
         ("silent", json!({}), 120),

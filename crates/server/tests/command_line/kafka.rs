@@ -224,7 +224,8 @@ fn changes_go_out_after_a_restore_and_all_of_them_under_another_prefix() {
 #[test]
 fn kafka_is_for_servers_on_a_database() {
     let home = tempfile::tempdir().unwrap();
-    let data = crate::process::path(home.path());
+    let data = home.path().join("data");
+    let data = crate::process::path(&data);
     let mut command = boxoffice(&["serve", "--data", data, "--listen", "127.0.0.1:0"]);
     command.env("KAFKA_BROKERS", "127.0.0.1:1").env("BOXOFFICE_LOG", "error");
     said(command.output().unwrap()).badly(2, &["--database-url"]);

@@ -91,7 +91,8 @@ fn what_makes_no_sense_is_refused() {
     let (_postgres, url) = database();
     let refused = |arguments: &[&str], words: &[&str]| run(arguments).badly(1, words);
     let home = tempfile::tempdir().unwrap();
-    let data = home.path().to_str().unwrap();
+    let data = home.path().join("data");
+    let data = data.to_str().unwrap();
     let nonsense = |arguments: &[&str], words: &[&str]| run(arguments).badly(2, words);
     nonsense(&["serve", "--data", data, "--redis-urls", "redis://127.0.0.1:1"], &["share a database"]);
     nonsense(

@@ -5,7 +5,7 @@ use std::path::Path;
 use boxoffice_engine::{Engine, Settings};
 use serde_json::{Value, json};
 
-use crate::server::{Server, text};
+use crate::server::{Server, store_in, text};
 
 #[test]
 fn only_admins_make_list_and_revoke_keys() {
@@ -136,7 +136,7 @@ fn the_store_has_no_secret_that_was_handed_out() {
     assert!(listed["items"][0].get("secret").is_none());
     server.kill();
     let mut stored = Vec::new();
-    for file in std::fs::read_dir(data.path()).unwrap() {
+    for file in std::fs::read_dir(store_in(data.path())).unwrap() {
         stored.extend(std::fs::read(file.unwrap().path()).unwrap());
     }
     let has = |text: &str| stored.windows(text.len()).any(|window| window == text.as_bytes());
@@ -168,8 +168,8 @@ fn wrong_requests_for_keys_are_told_apart() {
 }
 
 /// An admin's key of a tenant, put into a store that nobody serves.
-pub(crate) fn plant_key(data: &Path, tenant: &str) -> String {
-    let engine = Engine::open(data, &Settings::default()).unwrap();
+pub(crate) fn plant_key(home: &Path, tenant: &str) -> String {
+    let engine = Engine::open(&store_in(home), &Settings::default()).unwrap();
     let number = engine.documents("key/").unwrap().len() + 1;
     let (id, secret) = (format!("planted{number}"), "s3cret");
     let key = json!({

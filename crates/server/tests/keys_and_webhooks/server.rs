@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -46,11 +46,17 @@ impl Answer {
     }
 }
 
+/// Created by the server, which refuses directories that other users may access.
+pub(crate) fn store_in(home: &Path) -> PathBuf {
+    home.join("store")
+}
+
 impl Server {
-    pub(crate) fn start(data: &Path, arguments: &[&str]) -> Server {
+    /// Serves the store of a directory of the test's.
+    pub(crate) fn start(home: &Path, arguments: &[&str]) -> Server {
         let mut child = Command::new(env!("CARGO_BIN_EXE_boxoffice"))
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
-            .arg(data)
+            .arg(store_in(home))
             .args(arguments)
             .env("NO_COLOR", "1")
             .env("BOXOFFICE_LOG", "info")

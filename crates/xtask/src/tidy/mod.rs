@@ -4,6 +4,7 @@
 
 mod code;
 mod core_rules;
+mod files;
 mod manifest;
 mod manifests;
 mod options;
@@ -33,6 +34,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("crates inherit the workspace's lints and package fields", manifests::check_inheritance),
     ("every dependency has its reason in ARCHITECTURE.md", manifests::check_reasons),
     ("every option of the command line is read", options::check_read),
+    ("files of the server are created with private modes", files::check_creation),
     ("every module starts with its sentence", texts::check_headers),
     ("nothing is left undone, ignored or allowed without a reason", texts::check_leftovers),
     ("no source file is too long", texts::check_lengths),

@@ -14,13 +14,15 @@ mod tally;
 mod waits;
 mod words;
 
+use std::io::Write;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use axum::http::Method;
 use boxoffice_core::limits::SEATS_PER_EVENT_MAX;
 use boxoffice_engine::Clock;
+use boxoffice_engine::private_files::replace_file;
 use boxoffice_engine::store::Store;
 use clap::Args;
 use clap::builder::{FalseyValueParser, RangedU64ValueParser};
@@ -123,10 +125,10 @@ const IN_FLIGHT_MAX: u64 = 64;
 pub(super) fn run(options: &Options) -> Result<(), Failure> {
     log(LogFormat::Text, "warn");
     let results = rehearse(options).map_err(Failure::could_not_run)?;
-    let written = std::fs::write(&options.report, report::page(&results))
-        .map_err(|error| Failure::new(format!("{}: {error}", options.report.display())))
-        .and_then(|()| Ok(std::fs::write(&options.json, serde_json::to_vec_pretty(&results)?)?));
-    written.map_err(Failure::could_not_run)?;
+    let json = serde_json::to_vec_pretty(&results).map_err(Failure::from);
+    write(&options.report, report::page(&results).as_bytes())
+        .and_then(|()| write(&options.json, &json?))
+        .map_err(Failure::could_not_run)?;
     tell(options, &results)?;
     match results.first_broken() {
         None => Ok(()),
@@ -134,6 +136,13 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
             Err(Failure::new(format!("a promise was broken: {}: {}", check.promise, check.detail)))
         }
     }
+}
+
+/// Writes a report, which names the server and what is left for sale there.
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    replace_file(path)
+        .and_then(|mut file| file.write_all(bytes))
+        .map_err(|error| Failure::new(format!("{}: {error}", path.display())))
 }
 
 /// Rehearses and audits.

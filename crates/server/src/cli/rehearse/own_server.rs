@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use boxoffice_engine::private_files;
 use boxoffice_engine::{Engine, Settings};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
@@ -21,7 +22,8 @@ impl Directory {
     /// A new one among the system's temporary files, which `TMPDIR` can put on the disk that matters.
     pub(super) fn new(seed: u64) -> Result<Directory, Failure> {
         let path = std::env::temp_dir().join(format!("boxoffice-rehearsal-{}-{seed:x}", std::process::id()));
-        std::fs::create_dir(&path).map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+        private_files::create_directory(&path)
+            .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
         Ok(Directory(path))
     }
 
