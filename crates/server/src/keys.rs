@@ -253,7 +253,7 @@ mod tests {
     #[tokio::test]
     async fn revocation_is_told_whether_a_key_is_revoked_deleted_or_gets_another_role() {
         let place = tempfile::tempdir().unwrap();
-        let engine = Engine::open(place.path(), &Settings::default()).unwrap();
+        let engine = Engine::open(&place.path().join("store"), &Settings::default()).unwrap();
         let keys = Keys::load(&engine).unwrap();
         let untouched = made(&keys, 0);
         let document = |key: &Key| serde_json::to_vec(key).unwrap();

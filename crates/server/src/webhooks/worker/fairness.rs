@@ -40,7 +40,7 @@ fn url(listener: &TcpListener) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn tenant_is_told_while_all_receivers_of_another_hang() {
     let place = tempfile::tempdir().unwrap();
-    let engine = Engine::open(place.path(), &Settings::default()).unwrap();
+    let engine = Engine::open(&place.path().join("store"), &Settings::default()).unwrap();
     let (orders, _taken) = mpsc::channel(1);
     let webhooks = Arc::new(Webhooks {
         secret: [7; 32],
