@@ -16,7 +16,7 @@ use tokio::net::TcpStream;
 
 use crate::client::{connect, read_reply};
 use crate::server::Server;
-use crate::venue::{Venue, event_body};
+use crate::venue::{Venue, event_body, section};
 
 const BUYERS: usize = 8;
 /// Between two bookings of a buyer.
@@ -225,11 +225,15 @@ fn buyers_are_served_beside_bad_clients_and_memory_is_bounded() {
     let hall = Venue::create(&server, "event", &event_body("gala", &sections));
     let quiet = book(&hall, bookings_per_buyer);
     let before = server.resident_bytes();
-    let bad_clients = BadClients::come(Requests::of(&hall), of_each_kind);
+    let small_hall = Venue::create(&server, "event", &event_body("small", &section(40, 50)));
+    let bad_clients = BadClients::come(Requests::of(&small_hall), of_each_kind);
+    // A thousand clients that ask for a map at once are work for the server, whatever they do with it.
+    let arriving = book(&hall, bookings_per_buyer / 4);
     let beside = book(&hall, bookings_per_buyer);
     let with_all = server.resident_bytes();
     let clients = KINDS.len() * of_each_kind;
     eprintln!("buyers in a quiet run:         {}", percentiles(&quiet));
+    eprintln!("buyers while {clients} bad clients arrive: {}", percentiles(&arriving));
     eprintln!("buyers beside {clients} bad clients: {}", percentiles(&beside));
     let mib = |bytes: usize| bytes / (1024 * 1024);
     eprintln!("server's memory: {} MiB before, {} MiB with all of them", mib(before), mib(with_all));
