@@ -44,10 +44,42 @@ struct Hold {
 /// Callers who went away before their hold was decided give its place back after this time.
 pub(crate) const DECIDED_WITHIN_SECONDS: u32 = 30;
 
-/// Tokens that come back at a steady rate; a second's worth at most.
+/// Tokens that come back at a steady rate; a second's worth at most. A large batch leaves a debt.
 struct Bucket {
     tokens: f64,
     at: Instant,
+}
+
+impl Bucket {
+    fn full(rate: f64, now: Instant) -> Bucket {
+        Bucket { tokens: rate, at: now }
+    }
+
+    fn refill(&mut self, rate: f64, now: Instant) {
+        self.tokens = (self.tokens + now.duration_since(self.at).as_secs_f64() * rate).min(rate);
+        self.at = now;
+    }
+
+    /// Seconds until it has so many tokens; `None` if it has them.
+    fn seconds_until(&self, tokens: f64, rate: f64) -> Option<u64> {
+        (self.tokens < tokens).then(|| ((tokens - self.tokens) / rate).ceil() as u64)
+    }
+
+    /// Refuses a batch, whose request has taken one token, if there are not as many as it has commands. A batch of more
+    /// than a second's worth needs a second's worth: it could never be sent otherwise.
+    fn check_batch(&self, commands: f64, rate: f64) -> Result<(), Problem> {
+        let needed = commands.min(rate);
+        if self.tokens >= needed - 1.0 {
+            return Ok(());
+        }
+        // The next attempt takes a token of its own.
+        let seconds = self.seconds_until(needed, rate).unwrap_or(1);
+        let detail = format!(
+            "A batch of {commands} commands counts as {commands} requests, and {rate} a second are allowed. Nothing was done. Wait \
+             without sending anything else, then send it again."
+        );
+        Err(Problem::rate_limited(detail, seconds))
+    }
 }
 
 impl Rates {
@@ -71,13 +103,31 @@ impl Rates {
         }
     }
 
-    /// Counts what a request asks for beyond one thing: those that come after it wait for it.
-    pub(crate) fn charge(&self, caller: &Caller, commands: usize) {
-        if self.settings.requests_per_second_per_key.is_some()
-            && let Some(bucket) = self.by_key.lock().get_mut(&caller.actor)
-        {
-            bucket.tokens -= commands as f64;
+    /// Counts each command of a batch as a request, or refuses the batch; its request was counted as one. What a batch costs beyond a
+    /// second's worth is a debt: the requests after it wait.
+    pub(crate) fn admit_batch(&self, caller: &Caller, commands: usize) -> Result<(), Problem> {
+        let RateSettings { requests_per_second_per_key, requests_per_second_per_address, .. } = self.settings;
+        let is_limited = requests_per_second_per_key.is_some() || requests_per_second_per_address.is_some();
+        if commands <= 1 || !is_limited {
+            return Ok(());
         }
+        let (commands, now) = (commands as f64, Instant::now());
+        let (mut by_key, mut by_network) = (self.by_key.lock(), self.by_network.lock());
+        let network = caller.address.map(ClientNetwork::from);
+        let limits = [
+            requests_per_second_per_key.map(|rate| refilled(&mut by_key, caller.actor, rate, now)),
+            requests_per_second_per_address
+                .zip(network)
+                .map(|(rate, network)| refilled(&mut by_network, network, rate, now)),
+        ];
+        // Neither limit is charged if the other one refuses.
+        for (bucket, rate) in limits.iter().flatten() {
+            bucket.check_batch(commands, *rate)?;
+        }
+        for (bucket, _) in limits.into_iter().flatten() {
+            bucket.tokens -= commands - 1.0;
+        }
+        Ok(())
     }
 
     /// The holds of a caller who has as many as allowed, with their deadlines: some of them may have ended otherwise than by time.
@@ -151,28 +201,36 @@ fn holder(caller: &Caller) -> Holder {
 }
 
 fn take<K: Hash + Eq>(buckets: &Mutex<HashMap<K, Bucket>>, key: K, rate: u32) -> Result<(), Problem> {
-    let rate = f64::from(rate);
-    let now = Instant::now();
     let mut buckets = buckets.lock();
-    if buckets.len() >= CALLERS_MAX {
-        // Most are full again after a second: little is lost by forgetting all, and looking for them would cost every caller.
-        buckets.clear();
-    }
-    let bucket = buckets.entry(key).or_insert(Bucket { tokens: rate, at: now });
-    bucket.tokens = (bucket.tokens + now.duration_since(bucket.at).as_secs_f64() * rate).min(rate);
-    bucket.at = now;
-    if bucket.tokens < 1.0 {
-        // Whoever sent a large batch owes for all of it.
-        let seconds = ((1.0 - bucket.tokens) / rate).ceil() as u64;
+    let (bucket, rate) = refilled(&mut buckets, key, rate, Instant::now());
+    if let Some(seconds) = bucket.seconds_until(1.0, rate) {
         return Err(Problem::rate_limited(format!("More than {rate} requests a second."), seconds));
     }
     bucket.tokens -= 1.0;
     Ok(())
 }
 
+/// A caller's bucket as of now, with its rate.
+fn refilled<K: Hash + Eq>(
+    buckets: &mut HashMap<K, Bucket>,
+    key: K,
+    rate: u32,
+    now: Instant,
+) -> (&mut Bucket, f64) {
+    let rate = f64::from(rate);
+    if buckets.len() >= CALLERS_MAX {
+        // Most are full again after a second: little is lost by forgetting all, and looking for them would cost every caller.
+        buckets.clear();
+    }
+    let bucket = buckets.entry(key).or_insert_with(|| Bucket::full(rate, now));
+    bucket.refill(rate, now);
+    (bucket, rate)
+}
+
 #[cfg(test)]
 mod tests {
     use std::net::IpAddr;
+    use std::time::Duration;
 
     use super::*;
     use crate::keys::Role;
@@ -203,17 +261,56 @@ mod tests {
     }
 
     #[test]
-    fn whoever_sends_many_at_once_is_told_how_long_that_takes() {
-        let rates =
-            Rates::new(RateSettings { requests_per_second_per_key: Some(10), ..RateSettings::default() });
-        assert!(rates.admit(&caller()).is_ok());
-        rates.charge(&caller(), 1_008);
-        let refused = rates.admit(&caller()).unwrap_err();
-        assert_eq!((refused.code, refused.retry_after), ("RATE_LIMITED", Some(100)));
-        let one_short =
-            Rates::new(RateSettings { requests_per_second_per_key: Some(1), ..RateSettings::default() });
-        assert!(one_short.admit(&caller()).is_ok());
-        assert_eq!(one_short.admit(&caller()).unwrap_err().retry_after, Some(1));
+    fn a_batch_costs_as_many_requests_as_it_has_commands() {
+        let limited = |per_key, per_address| {
+            Rates::new(RateSettings {
+                requests_per_second_per_key: per_key,
+                requests_per_second_per_address: per_address,
+                ..RateSettings::default()
+            })
+        };
+        let caller = Caller { address: Some([192, 0, 2, 1].into()), ..caller() };
+        for (per_key, per_address) in [(Some(10), None), (None, Some(10)), (Some(10), Some(9_999))] {
+            let rates = limited(per_key, per_address);
+            let admit = || rates.admit_network(caller.address.unwrap().into()).and(rates.admit(&caller));
+            assert!(admit().is_ok());
+            assert!(
+                rates.admit_batch(&caller, 1_009).is_ok(),
+                "more than a second's worth, out of a full bucket"
+            );
+            let refused = admit().unwrap_err();
+            assert_eq!((refused.code, refused.retry_after), ("RATE_LIMITED", Some(100)));
+            let wait = rates.admit_batch(&caller, 2).unwrap_err().retry_after;
+            assert!((Some(99)..=Some(101)).contains(&wait), "{wait:?}");
+        }
+        let one_short = limited(Some(1), None);
+        assert!(one_short.admit(&caller).is_ok());
+        assert_eq!(one_short.admit(&caller).unwrap_err().retry_after, Some(1));
+    }
+
+    #[test]
+    fn a_batch_is_refused_without_enough_budget() {
+        let (rate, begun) = (10.0, Instant::now());
+        // Tokens that are left after the batch's own request took one; the answer's `Retry-After`.
+        for (tokens, commands, refused) in [
+            (9.0, 10.0, None),
+            (9.0, 10_000.0, None),
+            (8.9, 10.0, Some(1)),
+            (8.9, 10_000.0, Some(1)),
+            (4.0, 5.0, None),
+            (3.0, 5.0, Some(1)),
+            (0.0, 2.0, Some(1)),
+            (-25.0, 2.0, Some(3)),
+            (-25.0, 10_000.0, Some(4)),
+        ] {
+            let mut bucket = Bucket { tokens, at: begun };
+            let answer = bucket.check_batch(commands, rate).map_err(|problem| problem.retry_after);
+            assert_eq!(answer.err(), refused.map(Some), "{commands} commands with {tokens} tokens");
+            let Some(seconds) = refused else { continue };
+            bucket.refill(rate, begun + Duration::from_secs(seconds.into()));
+            bucket.tokens -= 1.0;
+            assert!(bucket.check_batch(commands, rate).is_ok(), "{commands} commands after {seconds} s");
+        }
     }
 
     #[test]

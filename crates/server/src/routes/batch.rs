@@ -98,6 +98,10 @@ struct Sent {
 /// Answered in order when all are durable. A command that is refused, or that cannot be understood, does not stop the others. A
 /// command without an `idempotency_key` of its own has the one of the header, with its place in the batch; another batch under
 /// that one is refused as a whole. The body may have 8 MiB, and 256 KiB with a `public` key.
+///
+/// For rate limits a batch counts as many requests as it has commands. If too little of the limit is left, it is refused as a whole with
+/// 429 `RATE_LIMITED` and nothing is done. A batch of more commands than a second allows is accepted when none of the last second's budget is
+/// used; the requests after it wait until the rest is paid off.
 #[utoipa::path(
     post,
     path = "/v1/batch",
@@ -127,7 +131,7 @@ pub(crate) async fn batch(
     let bytes_max = if caller.role == Role::Public { PUBLIC_BATCH_BYTES_MAX } else { LARGE_BODY_BYTES_MAX };
     let bytes = read_large_body(&app, &parts.headers, body, bytes_max).await?;
     let commands = read(&bytes)?;
-    app.rates.charge(&caller, commands.len() - 1);
+    app.rates.admit_batch(&caller, commands.len())?;
     let mut answered = Answered {
         app: &app,
         caller: &caller,

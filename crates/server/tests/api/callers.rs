@@ -62,6 +62,21 @@ fn requests_beyond_the_rate_are_refused_and_admitted_again_later() {
     }
 }
 
+#[test]
+fn a_batch_uses_up_the_limit_by_its_commands() {
+    for flag in ["--rate-limit-per-key", "--rate-limit-per-address"] {
+        let server = Server::start(&[flag, "2"]);
+        let confirm = json!({ "op": "confirm", "id": "019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b55" });
+        let batch = || server.post("/v1/batch", &json!({ "commands": vec![&confirm; 200] }));
+        assert_eq!(batch().status, 200, "{flag}: more than a second's worth, and none of it was used");
+        for refused in [batch(), server.get("/v1/events")] {
+            refused.expect_problem(429, "RATE_LIMITED");
+            let wait: u64 = refused.header("retry-after").expect("a time").parse().expect("seconds");
+            assert!((50..=100).contains(&wait), "{flag}: {wait}");
+        }
+    }
+}
+
 fn capped(most: &str) -> Venue {
     let server = Arc::new(Server::start(&["--live-holds-per-caller", most]));
     Venue::create(&server, "event", &event_body("gala", &section(5, 10)))
