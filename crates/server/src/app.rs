@@ -48,6 +48,8 @@ pub(crate) struct AppSettings {
     /// Whether callers without a key may be let in while no key exists: only on loopback, and without proxies.
     pub(crate) loopback: bool,
     pub(crate) trusted_proxies: TrustedProxies,
+    /// Whether connections of trusted proxies begin with a PROXY header.
+    pub(crate) proxy_protocol: bool,
     /// How long the answer of an idempotency key is kept.
     pub(crate) idempotency_keep_seconds: u32,
     /// How long holds last in new inventories that do not say so; `None`: as their kind has it.
@@ -66,6 +68,7 @@ impl Default for AppSettings {
         AppSettings {
             loopback: true,
             trusted_proxies: TrustedProxies::default(),
+            proxy_protocol: false,
             idempotency_keep_seconds: 86_400,
             hold_ttl_seconds: None,
             rates: RateSettings::default(),

@@ -35,6 +35,7 @@ use crate::limits::{
     TURNED_AWAY_CONNECTIONS_MAX, UNSENT_BYTES_MAX,
 };
 use crate::outer::RequestId;
+use crate::proxy_protocol;
 use crate::request_body::RequestBody;
 use crate::router::router;
 
@@ -160,7 +161,18 @@ impl Connection {
     }
 
     /// Looks at what comes first, and goes on where such things are served.
-    async fn begin(self, mut stream: TcpStream) {
+    async fn begin(mut self, mut stream: TcpStream) {
+        let settings = &self.app.settings;
+        if settings.proxy_protocol && settings.trusted_proxies.contains(self.address.ip()) {
+            match unless_stopping(&self.app, proxy_protocol::read_source(&mut stream)).await {
+                Some(Ok(source)) => self.address = source.unwrap_or(self.address),
+                Some(Err(error)) => {
+                    let proxy = self.address;
+                    return tracing::warn!(%error, %proxy, "a connection of a trusted proxy has no PROXY header");
+                }
+                None => return,
+            }
+        }
         let Some(ahead) = express::first_bytes(&self.app, &mut stream, &self.open.progress).await else {
             return;
         };
@@ -278,6 +290,16 @@ async fn answer(app: &App, address: SocketAddr, mut router: Router, request: Req
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     response
+}
+
+/// Waits for the start of a connection; `None` if the server is asked to stop meanwhile.
+async fn unless_stopping<T>(app: &App, start: impl Future<Output = T>) -> Option<T> {
+    let mut stopping = app.stopping.subscribe();
+    tokio::select! {
+        biased;
+        result = start => Some(result),
+        _ = stopping.wait_for(|stopping| *stopping) => None,
+    }
 }
 
 /// Goes on with a connection on another thread, which also waits for what it sends.

@@ -33,6 +33,7 @@ mod page;
 mod pages;
 mod path;
 mod problem;
+mod proxy_protocol;
 mod query;
 mod rates;
 mod render;

@@ -86,6 +86,10 @@ pub(crate) struct Options {
     /// [default: none].
     #[arg(long, env = "BOXOFFICE_TRUSTED_PROXIES", value_delimiter = ',', value_parser = parse_network, value_name = "CIDR,...")]
     trusted_proxies: Vec<IpNet>,
+    /// Read the client's address from a PROXY protocol header (version 1 or 2) before the first byte of each connection from
+    /// `--trusted-proxies`; a connection of theirs without it is closed. Other peers must not send one.
+    #[arg(long, env = "BOXOFFICE_PROXY_PROTOCOL", value_parser = FalseyValueParser::new())]
+    proxy_protocol: bool,
     /// Holds that each caller may have alive at one time; no limit if not set.
     #[arg(long, env = "BOXOFFICE_LIVE_HOLDS_PER_CALLER", value_parser = value_parser!(u32).range(1..))]
     live_holds_per_caller: Option<u32>,
@@ -138,6 +142,11 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
 }
 
 async fn serve(options: &Options) -> Result<(), Failure> {
+    if options.proxy_protocol && options.trusted_proxies.is_empty() {
+        return Err(Failure::nonsense(
+            "--proxy-protocol reads the headers of trusted proxies only: name them with --trusted-proxies",
+        ));
+    }
     let place = options.data.place()?;
     let instances = options.redis.instances()?;
     let locks = instances.as_ref().map(|instances| (instances, options.locks.settings()));
@@ -198,6 +207,7 @@ impl Options {
         AppSettings {
             loopback: self.listen.ip().is_loopback() && self.trusted_proxies.is_empty(),
             trusted_proxies: TrustedProxies::new(self.trusted_proxies.clone()),
+            proxy_protocol: self.proxy_protocol,
             idempotency_keep_seconds: self.idempotency_keep_seconds,
             hold_ttl_seconds: self.hold_ttl_seconds,
             rates: RateSettings {
