@@ -103,7 +103,7 @@ pub const ATTEMPTS_MAX: u64 = 1_000_000;
 pub const ATTEMPTS_KEPT_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
 /// Attempts that one transaction of the embedded store removes: commits wait for it.
 pub const ATTEMPTS_PRUNED_AT_ONCE: usize = 2_000;
-/// The scrubber passes over inventories whose snapshot and journal together are larger: it holds them in memory.
+/// The scrubber skips inventories whose snapshot and journal together are larger: it holds them in memory.
 pub const SCRUB_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Default pause of the scrubber between two passes.
 pub const SCRUB_EVERY: Duration = Duration::from_secs(3_600);

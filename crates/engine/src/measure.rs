@@ -18,6 +18,13 @@ pub const EXPIRY_SWEEP_SECONDS: &str = "boxoffice_expiry_sweep_seconds";
 /// Inventories that were found not to be what their journals say, by kind of difference.
 pub const INCONSISTENCIES: &str = "boxoffice_inconsistencies_total";
 
+/// Inventories that the last whole pass of the scrubber did not compare because they are too large.
+pub const SCRUB_SKIPPED: &str = "boxoffice_scrub_skipped_inventories";
+
+pub(crate) fn scrub_skipped(inventories: usize) {
+    metrics::gauge!(SCRUB_SKIPPED).set(inventories as f64);
+}
+
 pub(crate) fn inconsistency(kind: &'static str) {
     metrics::counter!(INCONSISTENCIES, "kind" => kind).increment(1);
 }

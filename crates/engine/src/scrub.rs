@@ -2,7 +2,7 @@
 //!
 //! It takes the inventories one after the other. It replays each journal from nothing (from the snapshot, where its beginning
 //! was cut off) to the sequence of the view, makes the view anew from that, and recounts every counter from the bookings. It
-//! works a tenth of the time, holds one inventory at a time and passes over those above [`SCRUB_BYTES_MAX`]. A view that
+//! works a tenth of the time, holds one inventory at a time, and skips those above [`SCRUB_BYTES_MAX`], which are logged and counted. A view that
 //! moves on while its bookings are compared is compared again in the next pass. [`crate::verify`] proves more, offline.
 
 use std::collections::VecDeque;
@@ -80,6 +80,16 @@ enum ScrubError {
     Inconsistent(Inconsistency),
     /// The store is away: all come again in the next pass.
     Unavailable(StoreError),
+    /// Its snapshot and journal together are larger than the bound of the pass.
+    TooLarge,
+}
+
+/// What a pass found.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    pub(crate) inconsistencies: Vec<(InventoryNumber, Inconsistency)>,
+    /// Inventories that were too large to be compared.
+    pub(crate) skipped: Vec<InventoryNumber>,
 }
 
 impl From<LoadError> for ScrubError {
@@ -100,13 +110,15 @@ fn inconsistent(kind: InconsistencyKind, difference: impl Into<String>) -> Scrub
     ScrubError::Inconsistent(Inconsistency { kind, difference: difference.into() })
 }
 
-/// Makes the scrubber rest.
-struct Throttle<'a> {
+/// Bounds how long the scrubber works without a rest, and how much it holds in memory.
+struct Limits<'a> {
     shared: &'a Shared,
+    /// Of the snapshot and journal of one inventory.
+    bytes_max: usize,
     began: Instant,
 }
 
-impl Throttle<'_> {
+impl Limits<'_> {
     fn rest_if_due(&mut self) {
         let worked = self.began.elapsed();
         if worked >= WORK_MAX {
@@ -126,22 +138,21 @@ fn rest(shared: &Shared, lasts: Duration) -> bool {
 /// A pass every so often, until the engine stops.
 pub(crate) fn run_scrubber(shared: &Shared, every: Duration) {
     while rest(shared, every) {
-        pass(shared);
+        pass(shared, SCRUB_BYTES_MAX);
     }
 }
 
-/// Compares all inventories; returns what was found, which is logged and counted.
-pub(crate) fn pass(shared: &Shared) -> Vec<(InventoryNumber, Inconsistency)> {
-    let mut found = Vec::new();
+/// Compares all inventories of at most so many bytes; returns what was found, which is logged and counted.
+pub(crate) fn pass(shared: &Shared, bytes_max: usize) -> Findings {
+    let mut found = Findings::default();
     // What only the store has is looked at by one of the processes that share it.
     let leads = shared.store.leads().unwrap_or(false);
     for entry in shared.committer.registry.all() {
         if shared.scrubber.is_closed() {
-            break;
+            return found;
         }
-        let mut throttle = Throttle { shared, began: Instant::now() };
-        let result =
-            catching_panics(entry.number, || Ok(scrub(&*shared.store, &entry, leads, &mut throttle)));
+        let mut limits = Limits { shared, bytes_max, began: Instant::now() };
+        let result = catching_panics(entry.number, || Ok(scrub(&*shared.store, &entry, leads, &mut limits)));
         match result.map_err(ScrubError::from).and_then(|result| result) {
             Ok(()) => {}
             Err(ScrubError::Inconsistent(inconsistency)) => {
@@ -149,27 +160,27 @@ pub(crate) fn pass(shared: &Shared) -> Vec<(InventoryNumber, Inconsistency)> {
                 let kind = kind.word();
                 tracing::error!(inventory = %entry.name, kind, difference, "inconsistency found");
                 measure::inconsistency(kind);
-                found.push((entry.number, inconsistency));
+                found.inconsistencies.push((entry.number, inconsistency));
             }
             Err(ScrubError::Unavailable(error)) => {
                 tracing::debug!(%error, "the scrubber stops until its next pass");
-                break;
+                return found;
+            }
+            Err(ScrubError::TooLarge) => {
+                tracing::warn!(inventory = %entry.name, bytes_max, "too large for the scrubber; `boxoffice verify` compares it");
+                found.skipped.push(entry.number);
             }
         }
-        throttle.rest_if_due();
+        limits.rest_if_due();
     }
+    measure::scrub_skipped(found.skipped.len());
     found
 }
 
-fn scrub(
-    store: &dyn Store,
-    entry: &Entry,
-    leads: bool,
-    throttle: &mut Throttle<'_>,
-) -> Result<(), ScrubError> {
+fn scrub(store: &dyn Store, entry: &Entry, leads: bool, limits: &mut Limits<'_>) -> Result<(), ScrubError> {
     match entry.published() {
-        Some(published) => scrub_view(store, entry.number, &published, throttle),
-        None if leads => scrub_store(store, entry.number, throttle),
+        Some(published) => scrub_view(store, entry.number, &published, limits),
+        None if leads => scrub_store(store, entry.number, limits),
         None => Ok(()),
     }
 }
@@ -179,21 +190,21 @@ fn scrub_view(
     store: &dyn Store,
     number: InventoryNumber,
     published: &Published,
-    throttle: &mut Throttle<'_>,
+    limits: &mut Limits<'_>,
 ) -> Result<(), ScrubError> {
     let stock = published.stock();
-    let Some((inventory, _)) = replay_if_kept(store, number, stock.sequence, throttle)? else {
+    let Some((inventory, _)) = replay_if_kept(store, number, stock.sequence, limits)? else {
         return Ok(());
     };
     if let Some(difference) = stock_difference(&stock, &inventory) {
         return Err(inconsistent(InconsistencyKind::Stock, difference));
     }
-    throttle.rest_if_due();
+    limits.rest_if_due();
     recount(&inventory).map_err(|difference| inconsistent(InconsistencyKind::Recount, difference))?;
     let mut expected = inventory.bookings();
     let mut place = 0;
     loop {
-        throttle.rest_if_due();
+        limits.rest_if_due();
         let (sequence, total, some) = published.bookings_from(place, BOOKINGS_AT_ONCE);
         if sequence != stock.sequence {
             return Ok(());
@@ -240,19 +251,19 @@ fn bookings_difference<'a>(
 fn scrub_store(
     store: &dyn Store,
     number: InventoryNumber,
-    throttle: &mut Throttle<'_>,
+    limits: &mut Limits<'_>,
 ) -> Result<(), ScrubError> {
     let heads = store.heads_of(&[number]).map_err(LoadError::from)?;
     let Some(head) = heads.first() else {
         return Err(inconsistent(InconsistencyKind::Journal, "the store does not have it"));
     };
-    let Some((inventory, chain)) = replay_if_kept(store, number, head.sequence, throttle)? else {
+    let Some((inventory, chain)) = replay_if_kept(store, number, head.sequence, limits)? else {
         return Ok(());
     };
     if chain.hash != head.hash {
         return Err(inconsistent(InconsistencyKind::Journal, "the journal does not end as the head says"));
     }
-    throttle.rest_if_due();
+    limits.rest_if_due();
     recount(&inventory).map_err(|difference| inconsistent(InconsistencyKind::Recount, difference))
 }
 
@@ -261,30 +272,30 @@ fn replay_if_kept(
     store: &dyn Store,
     number: InventoryNumber,
     last: u64,
-    throttle: &mut Throttle<'_>,
+    limits: &mut Limits<'_>,
 ) -> Result<Option<(Inventory, Chain)>, ScrubError> {
-    let replayed = replay(store, number, last, throttle);
+    let replayed = replay(store, number, last, limits);
     let Err(ScrubError::Inconsistent(found)) = replayed else { return replayed };
     // In a second reading the journal begins where the newest snapshot says.
-    let again = replay(store, number, last, throttle)?;
+    let again = replay(store, number, last, limits)?;
     tracing::debug!(difference = found.difference, "the journal was cut while it was compared");
     Ok(again)
 }
 
-/// An inventory as its journal has it at a sequence; `None` if it is passed over.
+/// An inventory as its journal has it at a sequence; `None` if the journal no longer leads there.
 fn replay(
     store: &dyn Store,
     number: InventoryNumber,
     last: u64,
-    throttle: &mut Throttle<'_>,
+    limits: &mut Limits<'_>,
 ) -> Result<Option<(Inventory, Chain)>, ScrubError> {
     let (mut inventory, mut chain) = (Inventory::default(), Chain::default());
     let snapshot = store.snapshot(number).map_err(LoadError::from)?;
     let mut bytes_read = 0;
     if let Some((manifest, contents)) = &snapshot {
         bytes_read = contents.len();
-        if bytes_read > SCRUB_BYTES_MAX {
-            return Ok(None);
+        if bytes_read > limits.bytes_max {
+            return Err(ScrubError::TooLarge);
         }
         if record::hash_of(contents) != manifest.contents {
             return Err(inconsistent(
@@ -306,8 +317,8 @@ fn replay(
     while chain.sequence < last {
         let records = store.records(number, chain.sequence, JOURNAL_READ_BYTES).map_err(LoadError::from)?;
         bytes_read += records.iter().map(Vec::len).sum::<usize>();
-        if bytes_read > SCRUB_BYTES_MAX {
-            return Ok(None);
+        if bytes_read > limits.bytes_max {
+            return Err(ScrubError::TooLarge);
         }
         if records.is_empty() {
             let difference = format!("the journal ends at {}, and {last} is shown", chain.sequence);
@@ -317,7 +328,7 @@ fn replay(
         for bytes in records.iter().take(left) {
             let record = chain.follow(number, bytes)?;
             inventory.replay(&record.changes);
-            throttle.rest_if_due();
+            limits.rest_if_due();
             if let Some((manifest, contents)) = &snapshot
                 && manifest.sequence == record.sequence
                 && (manifest.hash != record.hash || *contents != codec::encode_inventory(&inventory))

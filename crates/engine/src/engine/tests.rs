@@ -8,6 +8,7 @@ use boxoffice_core::money::{Currency, Money};
 use boxoffice_core::outcome::Outcome;
 
 use super::*;
+use crate::limits::SCRUB_BYTES_MAX;
 use crate::published::BookingsView;
 use crate::record::{self, Head, Manifest};
 use crate::scrub::{self, InconsistencyKind};
@@ -70,8 +71,13 @@ impl Hall {
 }
 
 fn found(engine: &Engine) -> Vec<(InconsistencyKind, String)> {
-    let found = scrub::pass(&engine.running.shared);
-    found.into_iter().map(|(_, inconsistency)| (inconsistency.kind, inconsistency.difference)).collect()
+    let found = scrub::pass(&engine.running.shared, SCRUB_BYTES_MAX);
+    assert_eq!(found.skipped, []);
+    found
+        .inconsistencies
+        .into_iter()
+        .map(|(_, inconsistency)| (inconsistency.kind, inconsistency.difference))
+        .collect()
 }
 
 #[tokio::test]
@@ -82,6 +88,17 @@ async fn nothing_is_found_in_memory_or_in_the_store_where_all_is_right() {
     let contents = boxoffice_core::codec::encode_inventory(&inventory_after(&hall, u64::MAX));
     write_snapshot(&hall, &contents, hall.head().sequence);
     assert_eq!(hall.found(), [], "with a snapshot and the end of a journal");
+}
+
+#[tokio::test]
+async fn inventory_larger_than_the_bound_is_skipped_and_named() {
+    let hall = Hall::sold().await;
+    let skipped = |engine: &Engine, bytes_max| scrub::pass(&engine.running.shared, bytes_max).skipped;
+    assert_eq!(skipped(&hall.engine, 10), [hall.number], "of one in memory");
+    assert_eq!(skipped(&start(&hall.store), 10), [hall.number], "of one that is not");
+    let contents = boxoffice_core::codec::encode_inventory(&inventory_after(&hall, u64::MAX));
+    write_snapshot(&hall, &contents, hall.head().sequence);
+    assert_eq!(skipped(&hall.engine, contents.len() - 1), [hall.number], "of one with a large snapshot");
 }
 
 #[tokio::test]
