@@ -10,12 +10,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use axum::http::StatusCode;
+use axum::http::{Method, StatusCode};
 use boxoffice_cluster::kafka::{AsyncBooking, AsyncOutcome};
 use boxoffice_core::ids::{InventoryKind, parts_of_name};
 use boxoffice_engine::attempt::{Attempt, AttemptId};
 use boxoffice_engine::{Engine, SubmitError};
 use parking_lot::Mutex;
+use serde::Deserialize;
+use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
 
@@ -24,6 +26,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::measure;
 use crate::problem::Problem;
+use crate::routes::bookings::create::ROUTE;
 use crate::routes::bookings::new_booking::NewBooking;
 
 /// Attempts that wait to be written: under one kilobyte each.
@@ -42,26 +45,72 @@ pub(crate) const AFTER_GRANTED: u64 = 1 << 19;
 #[derive(Debug, Clone)]
 pub(crate) struct BookingAttempt {
     pub(crate) tenant: Arc<str>,
-    pub(crate) kind: InventoryKind,
-    /// The id of the event, schedule or shop.
-    pub(crate) inventory: String,
+    /// The kind and id of the inventory; `None` if the request does not name exactly one.
+    pub(crate) inventory: Option<(InventoryKind, String)>,
     pub(crate) customer: String,
 }
 
-/// The attempt of a request; `None` if it does not name exactly one event, schedule or shop, by which it would be counted.
-pub(crate) fn attempt_of(caller: &Caller, request: &NewBooking) -> Option<Box<BookingAttempt>> {
-    let (kind, inventory) = request.inventory_id().ok()?;
-    Some(Box::new(BookingAttempt {
+/// The attempt of a request.
+pub(crate) fn attempt_of(caller: &Caller, request: &NewBooking) -> Box<BookingAttempt> {
+    Box::new(BookingAttempt {
         tenant: Arc::clone(&caller.tenant),
-        kind,
-        inventory: inventory.to_owned(),
+        inventory: request.inventory_id().ok().map(|(kind, id)| (kind, id.to_owned())),
         customer: request.customer.clone(),
-    }))
+    })
 }
 
 /// A problem that says which booking attempt it answers.
 pub(crate) fn with_attempt(problem: Problem, caller: &Caller, request: &NewBooking) -> Problem {
-    Problem { attempt: attempt_of(caller, request), ..problem }
+    Problem { attempt: Some(attempt_of(caller, request)), ..problem }
+}
+
+/// The fields of a booking request that describe an attempt, whatever else is in the body.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Sketch {
+    op: Value,
+    event: Value,
+    schedule: Value,
+    shop: Value,
+    customer: Value,
+}
+
+impl Sketch {
+    /// Of a body that may be anything.
+    fn of(body: &[u8]) -> Sketch {
+        serde_json::from_slice(body).unwrap_or_default()
+    }
+
+    fn attempt(&self, caller: &Caller) -> Box<BookingAttempt> {
+        let kinds = [
+            (InventoryKind::Event, &self.event),
+            (InventoryKind::Schedule, &self.schedule),
+            (InventoryKind::Shop, &self.shop),
+        ];
+        let mut named = kinds.into_iter().filter_map(|(kind, id)| Some((kind, id.as_str()?.to_owned())));
+        let first = named.next();
+        let inventory = first.filter(|_| named.next().is_none());
+        let customer = self.customer.as_str().unwrap_or_default().to_owned();
+        Box::new(BookingAttempt { tenant: Arc::clone(&caller.tenant), inventory, customer })
+    }
+}
+
+/// The problem of a body that is no booking request, with the attempt as far as the body tells it.
+pub(crate) fn with_attempt_of_body(problem: Problem, caller: &Caller, body: &[u8]) -> Problem {
+    Problem { attempt: Some(Sketch::of(body).attempt(caller)), ..problem }
+}
+
+/// The same for a command of a batch that may be none; it counts as an attempt only if it says that it books.
+pub(crate) fn with_attempt_of_command(problem: Problem, caller: &Caller, command: &[u8]) -> Problem {
+    let sketch = Sketch::of(command);
+    Problem { attempt: (sketch.op == "book").then(|| sketch.attempt(caller)), ..problem }
+}
+
+/// Counts a request to book that was refused before its body was read, and so has no attempt to list.
+pub(crate) fn count_unread(method: &Method, route: &str, problem: &Problem) {
+    if problem.attempt.is_none() && *method == Method::POST && route == ROUTE {
+        measure::count_not_granted(None, problem.code);
+    }
 }
 
 /// Counts and queues the attempt that a problem answers, if it answers one for the first time.
@@ -79,13 +128,17 @@ fn record(
     code: &'static str,
     failed: bool,
 ) {
-    measure::count_not_granted(attempt.kind, code);
+    let (kind, id) = attempt.inventory.as_ref().map(|(kind, id)| (*kind, id.as_str())).unzip();
+    measure::count_not_granted(kind, code);
     app.attempts.push(|number| Attempt {
         id: AttemptId::new(app.engine.now(), number),
         tenant: attempt.tenant.as_ref().into(),
         request_id: printable(request_id),
         answer_id: answer_id.map(str::to_owned),
-        inventory: format!("{}:{}", attempt.kind.word(), printable(&attempt.inventory)),
+        inventory: match kind.zip(id) {
+            Some((kind, id)) => format!("{}:{}", kind.word(), printable(id)),
+            None => "unknown".to_owned(),
+        },
         customer: printable(&attempt.customer),
         code: code.into(),
         failed,
@@ -107,8 +160,8 @@ pub(crate) async fn note_async_bookings(app: Arc<App>, mut decided: mpsc::Receiv
             AsyncOutcome::Failed => ("OUTCOME_UNKNOWN", StatusCode::SERVICE_UNAVAILABLE),
         };
         measure::count_code(code);
-        let (inventory, customer) = (id.to_owned(), customer.as_ref().to_owned());
-        let attempt = BookingAttempt { tenant: tenant.into(), kind, inventory, customer };
+        let (inventory, customer) = (Some((kind, id.to_owned())), customer.as_ref().to_owned());
+        let attempt = BookingAttempt { tenant: tenant.into(), inventory, customer };
         record(&app, &request_id, None, &attempt, code, status.is_server_error());
     }
 }

@@ -21,6 +21,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::app::App;
+use crate::attempts;
 use crate::caller::{Caller, Credentials};
 use crate::cross_origin;
 use crate::framing::has_bare_line_feed;
@@ -31,11 +32,10 @@ use crate::limits::{BODY_BYTES_MAX, HEAD_BYTES_MAX, HEADERS_MAX, IDLE_TIMEOUT, W
 use crate::measure::count_booking;
 use crate::outer::{Around, RequestId, broken, finish};
 use crate::problem::Problem;
-use crate::routes::bookings::create::{Prepared, created, prepare};
+use crate::routes::bookings::create::{Prepared, ROUTE, created, prepare};
 use crate::submit::Granted;
 use crate::trusted_proxies::ForwardingHeaders;
 
-const ROUTE: &str = "/v1/bookings";
 const BEGINNING: &[u8] = b"POST /v1/bookings HTTP/1.1\r\n";
 /// Requests of one connection that are decided together; more wait in the buffer. More than are usually read in one go.
 const TOGETHER_MAX: usize = 256;
@@ -430,7 +430,8 @@ async fn understand(
     };
     let caller = Caller::identify(app, &Method::POST, &credentials, Some(address?))?;
     let key = request.idempotency_key.map(IdempotencyKey::new).transpose()?.unwrap_or_default();
-    let wanted = parse(request.body)?;
+    let wanted = parse(request.body)
+        .map_err(|problem| attempts::with_attempt_of_body(problem, &caller, request.body))?;
     prepare(app, caller, key, wanted).await
 }
 

@@ -29,10 +29,19 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Input<T> {
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Input<T>, Problem> {
         let (parts, body) = request.into_parts();
-        let mut buffer = BodyBuffer::new(&app.bodies, Vec::new()).map_err(out_of_budget)?;
-        read_body(&parts.headers, body, BODY_BYTES_MAX, &mut buffer).await?;
-        parse(buffer.bytes()).map(Input)
+        parse(read_small_body(app, &parts.headers, body).await?.bytes()).map(Input)
     }
+}
+
+/// Reads a JSON body for the routes that take no more than [`BODY_BYTES_MAX`]. Its memory counts until it is dropped.
+pub(crate) async fn read_small_body(
+    app: &App,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<BodyBuffer, Problem> {
+    let mut buffer = BodyBuffer::new(&app.bodies, Vec::new()).map_err(out_of_budget)?;
+    read_body(headers, body, BODY_BYTES_MAX, &mut buffer).await?;
+    Ok(buffer)
 }
 
 /// As [`Input`], for the routes that take more: imports, batches, halls.

@@ -12,6 +12,7 @@ use boxoffice_core::ids::{InventoryKind, parts_of_name};
 use boxoffice_core::seats::Counts;
 use boxoffice_engine::measure::{
     BATCH_COMMANDS, COMMIT_SECONDS, EXPIRY_SWEEP_SECONDS, FENCED_BATCHES, HOLDS_EXPIRED, INCONSISTENCIES,
+    SCRUB_SKIPPED,
 };
 use boxoffice_engine::scrub;
 use boxoffice_engine::view::{KindView, StockView};
@@ -103,7 +104,7 @@ fn describe() {
     describe_counter!(REFUSALS, "Requests and commands that did not succeed, by code.");
     describe_counter!(
         BOOKINGS,
-        "Booking attempts by kind of inventory, result (granted, refused, failed) and code; replays are not attempts."
+        "Booking attempts by kind of inventory (unknown if the request does not say), result (granted, refused, failed) and code; replays are not attempts."
     );
     describe_counter!(
         ATTEMPTS_DROPPED,
@@ -113,6 +114,10 @@ fn describe() {
     describe_counter!(
         INCONSISTENCIES,
         "Inventories that the scrubber found not to be what their journals say, by kind of difference."
+    );
+    describe_gauge!(
+        SCRUB_SKIPPED,
+        "Inventories that the last pass of the scrubber skipped: their snapshot and journal are larger than 64 MiB."
     );
     describe_counter!(HOLDS_EXPIRED, "Holds that ended without being confirmed.");
     describe_histogram!(EXPIRY_SWEEP_SECONDS, "How long a sweep that ended due holds took.");
@@ -173,6 +178,7 @@ fn begin_at_zero() {
         EXPIRY_LAG,
         SSE_CLIENTS,
         STORE_AVAILABLE,
+        SCRUB_SKIPPED,
         WEBHOOK_BACKLOG,
         kafka::LAG,
     ] {
@@ -249,6 +255,8 @@ pub(crate) fn count_booking(took: Duration) {
 /// The counters of booking attempts, looked up once: a sale counts a hundred thousand a second.
 struct BookingCounters {
     of_kind: [KindCounters; 3],
+    /// Of requests that do not say which kind.
+    of_no_kind: KindCounters,
 }
 
 struct KindCounters {
@@ -262,15 +270,16 @@ impl BookingCounters {
         static COUNTERS: OnceLock<BookingCounters> = OnceLock::new();
         COUNTERS.get_or_init(|| BookingCounters {
             of_kind: [InventoryKind::Event, InventoryKind::Schedule, InventoryKind::Shop]
-                .map(KindCounters::new),
+                .map(|kind| KindCounters::new(kind.word())),
+            of_no_kind: KindCounters::new("unknown"),
         })
     }
 }
 
 impl KindCounters {
-    fn new(kind: InventoryKind) -> KindCounters {
+    fn new(kind: &'static str) -> KindCounters {
         let attempts = |result: &'static str, code: &'static str| {
-            let counter = counter!(BOOKINGS, "kind" => kind.word(), "result" => result, "code" => code);
+            let counter = counter!(BOOKINGS, "kind" => kind, "result" => result, "code" => code);
             counter.increment(0);
             counter
         };
@@ -295,10 +304,12 @@ pub(crate) fn count_granted(kind: InventoryKind) {
     BookingCounters::get().of_kind[kind as usize].granted.increment(1);
 }
 
-/// One booking attempt that was refused or failed.
-pub(crate) fn count_not_granted(kind: InventoryKind, code: &'static str) {
+/// One booking attempt that was refused or failed; of no kind if the request does not name exactly one inventory.
+pub(crate) fn count_not_granted(kind: Option<InventoryKind>, code: &'static str) {
+    let counters = BookingCounters::get();
+    let of_kind = kind.map_or(&counters.of_no_kind, |kind| &counters.of_kind[kind as usize]);
     if let Some(at) = CODES.iter().position(|listed| listed.code == code) {
-        BookingCounters::get().of_kind[kind as usize].not_granted[at].increment(1);
+        of_kind.not_granted[at].increment(1);
     }
 }
 

@@ -111,6 +111,7 @@ pub(crate) fn finish(mut response: Response, around: &Around<'_>) -> Response {
         }
         crate::measure::count_code(problem.code);
         attempts::note(app, &id.0, &problem);
+        attempts::count_unread(method, route, &problem);
     }
     crate::measure::count_request(method, route, response.status(), started.elapsed());
     if from_elsewhere {

@@ -11,7 +11,7 @@ use boxoffice_core::ids::InventoryKind;
 
 use crate::app::App;
 use crate::caller::{Caller, CallerAddress};
-use crate::ids::{find_inventory, inventory_not_found};
+use crate::ids::{booking_id, find_inventory, inventory_not_found};
 use crate::outer::nothing_there;
 use crate::path::Path;
 use crate::problem::Problem;
@@ -46,6 +46,16 @@ pub(crate) fn inventory_page(kind: InventoryKind, file: &'static str) -> MethodR
         }
     };
     get(shown)
+}
+
+/// `/bookings/{id}`: not found if no booking can have this id. Whether there is one is told only to callers with its token.
+pub(crate) fn booking_page(file: &'static str) -> MethodRouter<Arc<App>> {
+    get(move |Path(id): Path<String>, headers: HeaderMap| async move {
+        match booking_id(&id) {
+            Ok(_) => web::file(file, &headers),
+            Err(problem) => not_found(&headers, problem),
+        }
+    })
 }
 
 /// The name of an inventory, if the reader may know it.

@@ -48,14 +48,13 @@ mod tests {
 
     #[tokio::test]
     async fn mistakes_are_told_by_the_name_of_the_parameter_in_the_words_of_the_api() {
-        const RANGE: &str = "must be an integer between 0 and 18446744073709551615";
         for (query, expected) in [
             ("limit=x", Some(("/limit", r#"must be an integer, got "x""#.to_owned()))),
             ("limit=", Some(("/limit", r#"must be an integer, got """#.to_owned()))),
-            ("limit=-1", Some(("/limit", format!(r#"{RANGE}, got "-1""#)))),
+            ("limit=-1", Some(("/limit", r#"is too small, got "-1""#.to_owned()))),
             (
                 "limit=99999999999999999999",
-                Some(("/limit", format!(r#"{RANGE}, got "99999999999999999999""#))),
+                Some(("/limit", r#"is too large, got "99999999999999999999""#.to_owned())),
             ),
             ("limit=1&limit=2", Some(("/limit", "is given twice".to_owned()))),
             ("limits=1", Some(("/limits", "is not a known parameter".to_owned()))),

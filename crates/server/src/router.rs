@@ -10,7 +10,7 @@ use boxoffice_core::ids::InventoryKind;
 use crate::app::App;
 use crate::openapi;
 use crate::outer::{method_not_allowed, outer};
-use crate::pages::{fallback, inventory_page};
+use crate::pages::{booking_page, fallback, inventory_page};
 use crate::routes::{
     attempts, audit, backup, batch, bookings, customers, events, export, health, journal, keys, schedules,
     shops, webhooks,
@@ -27,7 +27,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/events/{id}", inventory_page(InventoryKind::Event, "event.html"))
         .route("/schedules/{id}", inventory_page(InventoryKind::Schedule, "schedule.html"))
         .route("/shops/{id}", inventory_page(InventoryKind::Shop, "shop.html"))
-        .route("/bookings/{id}", page("booking.html"))
+        .route("/bookings/{id}", booking_page("booking.html"))
         .route("/desk", page("desk.html"))
         .route("/docs", page("docs.html"))
         .route("/embed.js", page("embed.js"))

@@ -62,7 +62,8 @@ pub(crate) struct Options {
     /// as far as the journal does.
     #[arg(long, env = "BOXOFFICE_JOURNAL_RETENTION", default_value = "all", value_name = "all|RECORDS")]
     journal_retention: KeptJournal,
-    /// Seconds between two passes of the scrubber, which compares what is in memory with the journals in the background; 0 turns
+    /// Seconds between two passes of the scrubber, which compares what is in memory with the journals in the background, of inventories
+    /// up to 64 MiB of snapshot and journal (the metric `boxoffice_scrub_skipped_inventories` counts the others); 0 turns
     /// it off.
     #[arg(long, env = "BOXOFFICE_SCRUB_EVERY_SECONDS", default_value_t = 3_600)]
     scrub_every_seconds: u32,

@@ -130,7 +130,7 @@ pub(crate) async fn batch(
     let (parts, body) = request.into_parts();
     let bytes_max = if caller.role == Role::Public { PUBLIC_BATCH_BYTES_MAX } else { LARGE_BODY_BYTES_MAX };
     let bytes = read_large_body(&app, &parts.headers, body, bytes_max).await?;
-    let commands = read(&bytes)?;
+    let commands = read(&bytes, &caller)?;
     app.rates.admit_batch(&caller, commands.len())?;
     let mut answered = Answered {
         app: &app,
@@ -164,7 +164,7 @@ pub(crate) async fn batch(
 }
 
 /// The commands of a batch. They are read in one go, and one by one only if that shows that something is wrong with one of them.
-fn read(bytes: &[u8]) -> Result<Vec<BatchCommand>, Problem> {
+fn read(bytes: &[u8], caller: &Caller) -> Result<Vec<BatchCommand>, Problem> {
     let check = |count: usize| match count {
         1..=BATCH_COMMANDS_MAX => Ok(()),
         _ => Err(Problem::invalid("/commands", format!("must be 1 to {BATCH_COMMANDS_MAX} commands"))),
@@ -175,8 +175,13 @@ fn read(bytes: &[u8]) -> Result<Vec<BatchCommand>, Problem> {
     }
     let Apart { commands } = read_all(bytes).map_err(|error| unreadable::<Outline>(bytes, &error))?;
     check(commands.len())?;
-    let refused = |problem| BatchCommand { key: None, op: Op::Refused(Box::new(problem)) };
-    let understood = |text: &RawValue| parse(text.get().as_bytes()).unwrap_or_else(refused);
+    let understood = |text: &RawValue| {
+        let text = text.get().as_bytes();
+        parse(text).unwrap_or_else(|problem| {
+            let problem = attempts::with_attempt_of_command(problem, caller, text);
+            BatchCommand { key: None, op: Op::Refused(Box::new(problem)) }
+        })
+    };
     Ok(commands.into_iter().map(understood).collect())
 }
 
@@ -428,7 +433,7 @@ impl Answered<'_> {
                         if let Some(inventory) = sent_to {
                             mirror_refusal(self.app, request, inventory, problem);
                         }
-                        problem.attempt = attempts::attempt_of(self.caller, request);
+                        problem.attempt = Some(attempts::attempt_of(self.caller, request));
                     }
                 }
             } else if let Ok((_, granted)) = &mut result {

@@ -140,3 +140,49 @@ fn refused_name_with_control_characters_is_kept_without_them() {
     assert_eq!(found.len(), 1, "every store takes it");
     hall.booked(&best(1));
 }
+
+#[test]
+fn mistyped_booking_is_counted_and_listed_and_unread_one_only_counted() {
+    let server = Arc::new(Server::start(&[]));
+    let hall = Venue::create(&server, "event", &event_body("gala", &section(1, 3)));
+    let counted = |kind: &str, code: &str| -> u64 {
+        let metric =
+            format!("boxoffice_bookings_total{{kind=\"{kind}\",result=\"refused\",code=\"{code}\"}} ");
+        let metrics = server.get("/metrics");
+        let metrics = metrics.text();
+        let value = metrics.lines().find_map(|line| line.strip_prefix(&metric)?.parse().ok());
+        value.unwrap_or_else(|| panic!("{metric} is not in {metrics}"))
+    };
+    let mut mistyped = hall.wanted(&best(1));
+    mistyped["best_available"]["quantity"] = json!("1");
+    mistyped["customer"] = json!("ann");
+    let call =
+        |body: &Value, id: &str| server.call("POST", "/v1/bookings").header("X-Request-Id", id).json(body);
+    // By the express lane, by the ordinary route, and in a batch.
+    call(&mistyped, "express").send().expect_problem(400, "INVALID_REQUEST");
+    call(&mistyped, "ordinary")
+        .header("prefer", "handling=strict")
+        .send()
+        .expect_problem(400, "INVALID_REQUEST");
+    let mut book = mistyped.clone();
+    book["op"] = json!("book");
+    let cancel = json!({ "op": "cancel", "id": 7, "event": "gala", "customer": "ann" });
+    let batch = server.call("POST", "/v1/batch").header("X-Request-Id", "batch");
+    batch.json(&json!({ "commands": [book, cancel] })).send().expect(200);
+    assert_eq!(counted("event", "INVALID_REQUEST"), 3);
+    let rows: Vec<Value> = items(&server, "?customer=ann&code=INVALID_REQUEST");
+    let ids: Vec<&str> = rows.iter().map(|row| row["request_id"].as_str().expect("an id")).collect();
+    assert_eq!(ids, ["batch", "ordinary", "express"], "{rows:?}");
+    for row in &rows {
+        assert_eq!((&row["inventory"], &row["result"]), (&json!("event:gala"), &json!("refused")), "{row}");
+    }
+
+    let two = json!({ "customer": "ann", "event": "gala", "shop": "bakery", "quantity": 1 });
+    call(&two, "two").send().expect_problem(400, "INVALID_REQUEST");
+    assert_eq!(items(&server, "?request_id=two")[0]["inventory"], "unknown");
+    assert_eq!(counted("unknown", "INVALID_REQUEST"), 1);
+    let unread = call(&hall.wanted(&best(1)), "unread").header("authorization", "Bearer bo_wrong");
+    unread.send().expect_problem(401, "UNAUTHENTICATED");
+    assert_eq!(counted("unknown", "UNAUTHENTICATED"), 1);
+    assert_eq!(items(&server, "?request_id=unread"), [] as [Value; 0]);
+}

@@ -50,3 +50,22 @@ fn operations_are_found_by_their_addresses() {
         assert_eq!(found, is_known, "{method} {path} {status}");
     }
 }
+
+#[test]
+fn every_price_in_the_document_says_that_it_is_in_minor_units() {
+    let schemas = DOCUMENT["components"]["schemas"].as_object().expect("the document has schemas");
+    let mut prices = 0;
+    for (schema, value) in schemas {
+        let Some(properties) = value["properties"].as_object() else { continue };
+        for (name, field) in properties.iter().filter(|(name, _)| name.contains("price")) {
+            // A step of a price curve says so in its own field.
+            if field.to_string().contains("#/components/schemas/PriceStep") {
+                continue;
+            }
+            let description = field["description"].as_str().unwrap_or_default();
+            assert!(description.contains("minor units of the currency"), "{schema}.{name}: {field}");
+            prices += 1;
+        }
+    }
+    assert!(prices >= 20, "{prices} prices were found");
+}

@@ -123,6 +123,7 @@ fn a_planted_inconsistency_is_found_by_the_scrubber_and_counted() {
     };
     assert!(counted("stock", "0"));
     crate::server::await_some("the scrubber", || (!counted("snapshot", "0")).then_some(()));
+    assert!(server.get("/metrics").text().contains("boxoffice_scrub_skipped_inventories 0"));
     assert!(counted("stock", "0"));
 }
 

@@ -17,7 +17,8 @@ fn title_of(page: &str) -> &str {
 fn every_page_and_every_file_it_names_is_served_with_a_strict_policy() {
     let venues = [Venue::hall(1, 1), Venue::museum(&json!({})), Venue::bakery(&json!({}))];
     let server = Server::shared();
-    let mut paths = ["/", "/bookings/any", "/desk", "/docs"].map(str::to_owned).to_vec();
+    let mut paths =
+        ["/", "/bookings/019ada5e-0b5c-7c3a-9a42-6f1e2d3c4b5a", "/desk", "/docs"].map(str::to_owned).to_vec();
     paths.extend(venues.iter().map(|venue| format!("/{}s/{}", venue.kind, venue.id)));
     for path in paths.iter().map(String::as_str).chain(["/nothing"]) {
         let page = server.call("GET", path).header(BROWSER.0, BROWSER.1).send();
@@ -58,6 +59,7 @@ fn an_unknown_address_is_a_page_for_browsers_and_a_problem_for_programs() {
         ("/events/No%20Slug", "EVENT_NOT_FOUND"),
         ("/schedules/nope", "SCHEDULE_NOT_FOUND"),
         ("/shops/nope", "SHOP_NOT_FOUND"),
+        ("/bookings/nope", "BOOKING_NOT_FOUND"),
     ];
     for (path, code) in table {
         server.get(path).expect_problem(404, code);

@@ -51,6 +51,17 @@ fn what_the_file_must_not_say_is_refused() {
 }
 
 #[test]
+fn serve_help_names_the_floor_of_the_idempotency_retention() {
+    let help = run(&["serve", "--help"]).well();
+    let (_, option) = help.split_once("--idempotency-keep-seconds").expect("the option");
+    let (option, _) = option.split_once("\n      --").expect("another option follows");
+    let words = option.split_whitespace().collect::<Vec<_>>().join(" ");
+    for named in ["Floor:", "`max_hold_seconds` (3600", "[default: 86400]"] {
+        assert!(words.contains(named), "{named} is not in {words}");
+    }
+}
+
+#[test]
 fn the_file_that_is_delivered_names_every_option_and_works() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/boxoffice.toml");
     let text = std::fs::read_to_string(&file).unwrap();

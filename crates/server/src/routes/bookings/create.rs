@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use axum::Extension;
-use axum::extract::State;
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use boxoffice_cluster::redis::RefusedBooking;
@@ -27,13 +28,16 @@ use crate::caller::Caller;
 use crate::contacts::ContactKeys;
 use crate::idempotency::IdempotencyKey;
 use crate::ids::uuid;
-use crate::input::Input;
+use crate::input::{parse, read_small_body};
 use crate::outer::{RequestId, json};
 use crate::problem::{Problem, ProblemBody};
 use crate::query::Query;
 use crate::rates::DECIDED_WITHIN_SECONDS;
 use crate::routes::idempotency_key_reused;
 use crate::submit::{Asked, Granted, stock_after, untold};
+
+/// Where bookings are made.
+pub(crate) const ROUTE: &str = "/v1/bookings";
 
 /// The fingerprint of every booking names this; the inventory is told by where the key is kept.
 pub(crate) const OPERATION: &str = "book";
@@ -188,10 +192,14 @@ pub(crate) async fn create(
     caller: Caller,
     key: IdempotencyKey,
     Extension(request_id): Extension<RequestId>,
-    headers: HeaderMap,
     Query(expansion): Query<Expansion>,
-    Input(request): Input<Box<NewBooking>>,
+    request: Request,
 ) -> Result<Response, Problem> {
+    let (Parts { headers, .. }, body) = request.into_parts();
+    let body = read_small_body(&app, &headers, body).await?;
+    let request = parse(body.bytes())
+        .map_err(|problem| attempts::with_attempt_of_body(problem, &caller, body.bytes()))?;
+    drop(body);
     let prepared = prepare(&app, caller, key, request).await?;
     // Whoever is told of an id before it is decided must not have chosen it: it may be another's, and the token with it.
     if app.commands_are_routed && prepared.sent.request.id.is_none() && prefers_async(&headers) {

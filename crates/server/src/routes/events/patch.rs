@@ -118,7 +118,8 @@ impl<'de> Visitor<'de> for PricesVisitor {
 
 /// Changes an event. What is not named stays.
 ///
-/// For `admin`.
+/// New times change no booking: seats, prices, holds and their ends stay, nothing is refunded, and customers are not told. They apply
+/// to existing bookings when these are redeemed: from the new `doors_open_at` to the new `ends_at`. For `admin`.
 #[utoipa::path(
     patch,
     path = "/v1/events/{id}",
