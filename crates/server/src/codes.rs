@@ -100,6 +100,11 @@ pub(crate) const CODES: &[Code] = &[
         "SEAT_UNAVAILABLE",
         "Some of the seats are not free: `conflicts`; `alternatives` are, in the same number.",
     ),
+    of(
+        409,
+        "SECRET_NO_LONGER_SHOWN",
+        "A repeated request for a key or webhook whose secret was used or revoked since. Create another one.",
+    ),
     of(409, "SLOT_ALREADY_EXISTS", "A slot with this start time already exists."),
     of(409, "SLOT_CLOSED", "The slot is closed."),
     of(409, "SLOT_FULL", "The slot has too few places; `alternatives` are the nearest that have enough."),

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use boxoffice_core::characters::{TextKind, check_characters};
 use boxoffice_core::ids::Actor;
@@ -43,6 +44,10 @@ pub(crate) struct Key {
     pub(crate) revoked_at_ms: Option<i64>,
     /// Of the secret.
     hash: [u8; 32],
+    /// Whether a request was sent with it: its owner has the secret, which is not shown again. Kept in a document of its own, so that
+    /// noting the first use cannot undo a revocation.
+    #[serde(skip)]
+    is_used: UseMark,
     /// Of the request that made it, if that had an idempotency key.
     pub(crate) fingerprint: Option<Fingerprint>,
 }
@@ -52,10 +57,27 @@ impl Key {
         Actor(self.number)
     }
 
+    /// Whether its secret may be shown again to a caller who repeats the request that made it.
+    pub(crate) fn secret_may_be_shown(&self) -> bool {
+        self.revoked_at_ms.is_none() && !self.is_used.0.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn created_at(&self) -> Timestamp {
         Timestamp(self.created_at_ms)
     }
 }
+
+/// Whether a key was used, shared by all copies of it.
+#[derive(Debug, Clone, Default)]
+struct UseMark(Arc<AtomicBool>);
+
+impl PartialEq for UseMark {
+    fn eq(&self, other: &UseMark) -> bool {
+        self.0.load(Ordering::Relaxed) == other.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Eq for UseMark {}
 
 /// All keys, revoked ones included: the journal names them for ever.
 pub(crate) struct Keys {
@@ -92,6 +114,8 @@ const SECRET_CHARACTERS: usize = 32;
 const DOCUMENT_PREFIX: &str = "key/";
 /// Numbers that are taken, where several servers take them.
 const NUMBER_PREFIX: &str = "key-number/";
+/// Keys that were used.
+const USED_PREFIX: &str = "key-used/";
 
 impl Keys {
     /// Reads all keys.
@@ -129,7 +153,28 @@ impl Keys {
         let key = self.by_id.read().get(id).cloned()?;
         // `blake3::Hash` compares in constant time.
         let matches = blake3::hash(secret.as_bytes()) == blake3::Hash::from_bytes(key.hash);
-        (matches && key.revoked_at_ms.is_none()).then_some(key)
+        if !matches || key.revoked_at_ms.is_some() {
+            return None;
+        }
+        if !key.is_used.0.load(Ordering::Relaxed) {
+            self.note_first_use(&key);
+        }
+        Some(key)
+    }
+
+    /// Notes that a key was used. The request does not wait for the write; if it fails, the next request tries again.
+    fn note_first_use(&self, key: &Arc<Key>) {
+        if key.is_used.0.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let (engine, key) = (self.engine.clone(), Arc::clone(key));
+        tokio::task::spawn_blocking(move || {
+            let document = (format!("{USED_PREFIX}{}", key.id), Some(Vec::new()));
+            if let Err(error) = engine.write_documents(&[document]) {
+                tracing::warn!(key = key.id, %error, "the first use of a key was not noted");
+                key.is_used.0.store(false, Ordering::Relaxed);
+            }
+        });
     }
 
     /// Waits until a key no longer allows what it did: it was revoked or deleted, or has another role.
@@ -191,6 +236,7 @@ impl Keys {
             created_at_ms: self.engine.now().0,
             revoked_at_ms: None,
             hash: *blake3::hash(secret.as_bytes()).as_bytes(),
+            is_used: UseMark::default(),
             fingerprint: wanted.fingerprint,
         };
         let key = self.keep(key)?;
@@ -224,7 +270,14 @@ fn read(engine: &Engine) -> Result<HashMap<String, Arc<Key>>, StoreError> {
             .map_err(|error| StoreError::Inconsistent(format!("the document {name:?}: {error}")))?;
         Ok((key.id.clone(), Arc::new(key)))
     };
-    engine.documents(DOCUMENT_PREFIX)?.into_iter().map(parsed).collect()
+    let keys: HashMap<String, Arc<Key>> =
+        engine.documents(DOCUMENT_PREFIX)?.into_iter().map(parsed).collect::<Result<_, StoreError>>()?;
+    for (name, _) in engine.documents(USED_PREFIX)? {
+        if let Some(key) = name.strip_prefix(USED_PREFIX).and_then(|id| keys.get(id)) {
+            key.is_used.0.store(true, Ordering::Relaxed);
+        }
+    }
+    Ok(keys)
 }
 
 /// Says what is wrong with the name of a key.

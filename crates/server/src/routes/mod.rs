@@ -94,6 +94,15 @@ pub(crate) fn idempotency_key_reused() -> Problem {
     Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "IDEMPOTENCY_KEY_REUSED", detail)
 }
 
+/// The request that made something with a secret was repeated after the secret was used or revoked.
+pub(crate) fn secret_no_longer_shown(what: &str, id: &str) -> Problem {
+    let detail = format!(
+        "The secret of {what} {id} was used or revoked and is not shown again. Create another {what} with a new Idempotency-Key, \
+         and delete this one if its secret is lost."
+    );
+    Problem::new(StatusCode::CONFLICT, "SECRET_NO_LONGER_SHOWN", detail)
+}
+
 /// A page of a tenant's inventories of one kind, in the order they were created, and where the next one begins.
 pub(crate) async fn inventories(
     app: &App,

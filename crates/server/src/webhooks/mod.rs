@@ -188,6 +188,24 @@ impl Webhooks {
         signature::secret_text(&self.secret_of(id))
     }
 
+    /// Whether a webhook's secret may be shown again to a caller who repeats the request that made it: only while the webhook is there
+    /// and no message was made for it. Every message is kept before it is signed, and some of them for good.
+    pub(crate) async fn secret_may_be_shown(engine: &Engine, id: &str) -> Result<bool, Problem> {
+        let (engine, name) = (engine.clone(), format!("{DOCUMENT_PREFIX}{id}"));
+        let messages = format!("{}{id}/", delivery::DOCUMENT_PREFIX);
+        let look = move || -> Result<bool, StoreError> {
+            let Some((name, contents)) =
+                engine.documents(&name)?.into_iter().find(|(found, _)| *found == name)
+            else {
+                return Ok(false);
+            };
+            let webhook: Webhook =
+                serde_json::from_slice(&contents).map_err(|error| damaged(&name, &error))?;
+            Ok(webhook.disabled_at_ms.is_none() && engine.documents(&messages)?.is_empty())
+        };
+        Ok(tokio::task::spawn_blocking(look).await.expect("reading does not panic")?)
+    }
+
     /// What is to be sent to a webhook, and what was sent lately, in no order.
     pub(crate) async fn deliveries(
         &self,

@@ -5,7 +5,7 @@ use std::path::Path;
 use boxoffice_engine::{Engine, Settings};
 use serde_json::{Value, json};
 
-use crate::server::{Server, store_in, text};
+use crate::server::{Server, store_in, text, wait_for};
 
 #[test]
 fn only_admins_make_list_and_revoke_keys() {
@@ -122,6 +122,47 @@ fn a_retry_gets_the_same_key_and_the_same_webhook_byte_for_byte() {
     for ((path, request, _), first) in rows.iter().zip(firsts) {
         assert_eq!(server.post_once(Some(&admin), path, request, "order-1").text, first);
     }
+}
+
+#[test]
+fn key_is_not_shown_again_after_its_first_use_or_revocation() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), &[]);
+    let admin = server.first_key();
+    let request = json!({ "role": "seller" });
+    let make = |server: &Server, order: &str| server.post_once(Some(&admin), "/v1/keys", &request, order);
+    let used = text(&make(&server, "used").expect(201)["key"]);
+    let revoked = text(&make(&server, "revoked").expect(201)["id"]);
+    make(&server, "kept").expect(201);
+    for order in ["used", "revoked", "kept"] {
+        assert!(make(&server, order).is_replayed(), "{order}: a lost answer is repeated");
+    }
+    let wrong = format!("{used}x");
+    assert_eq!(server.get(Some(&wrong), "/v1/events").code(401), "UNAUTHENTICATED");
+    assert!(make(&server, "used").is_replayed(), "a wrong secret is no use");
+    server.get(Some(&used), "/v1/events").expect(200);
+    server.delete(Some(&admin), &format!("/v1/keys/{revoked}")).expect(204);
+    let check = |server: &Server| {
+        for order in ["used", "revoked"] {
+            let again = make(server, order);
+            assert_eq!(again.code(409), "SECRET_NO_LONGER_SHOWN", "{order}");
+            assert!(!again.text.contains("bo_"), "{}", again.text);
+        }
+        assert!(make(server, "kept").is_replayed());
+        let other = server.post_once(Some(&admin), "/v1/keys", &json!({ "role": "public" }), "used");
+        assert_eq!(other.code(422), "IDEMPOTENCY_KEY_REUSED");
+    };
+    check(&server);
+    // No request waits for the note of the first use: a crash may come before it.
+    let mut server = Some(server);
+    wait_for("the first use to be kept", || {
+        server.take().expect("it runs").kill();
+        let next = server.insert(Server::start(data.path(), &[]));
+        let is_kept = make(next, "used").status == 409;
+        next.get(Some(&used), "/v1/events").expect(200);
+        is_kept.then_some(())
+    });
+    check(server.as_ref().expect("it runs"));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::input::Input;
 use crate::keys::{Key, NewKey, Role, Wanted, check_name};
 use crate::outer::json;
 use crate::problem::Problem;
-use crate::routes::{idempotency_key_reused, seed};
+use crate::routes::{idempotency_key_reused, secret_no_longer_shown, seed};
 use crate::time::Moment;
 
 /// A key for somebody.
@@ -47,7 +47,8 @@ pub(crate) struct NewKeyBody<'a> {
 
 /// Makes an API key.
 ///
-/// `key` is shown only here. For `admin`.
+/// `key` is shown only here. A repeated request with the same `Idempotency-Key` shows it again until it was used or revoked.
+/// For `admin`.
 #[utoipa::path(
     post,
     path = "/v1/keys",
@@ -59,6 +60,7 @@ pub(crate) struct NewKeyBody<'a> {
     request_body(content = NewKeyRequest, example = json!({ "role": "seller", "name": "ticket shop" })),
     responses(
         (status = 201, description = "The key, with its secret.", body = NewKeyBody),
+        (status = 409, description = "`SECRET_NO_LONGER_SHOWN`"),
     ),
 )]
 pub(crate) async fn create(
@@ -87,6 +89,9 @@ pub(crate) async fn create(
         tokio::task::spawn_blocking(make).await.expect("making a key does not panic")?;
     if known && key.fingerprint != fingerprint {
         return Err(idempotency_key_reused());
+    }
+    if known && !key.secret_may_be_shown() {
+        return Err(secret_no_longer_shown("key", &key.id));
     }
     Ok(json(StatusCode::CREATED, &shown(&key, &text), known))
 }

@@ -15,7 +15,7 @@ use crate::idempotency::{IdempotencyKey, fingerprint};
 use crate::input::{Input, null_as_default};
 use crate::outer::json;
 use crate::problem::Problem;
-use crate::routes::{idempotency_key_reused, seed};
+use crate::routes::{idempotency_key_reused, secret_no_longer_shown, seed};
 use crate::webhooks::{Made, Topic, Webhook, Webhooks, address};
 
 /// An address that wants to be told.
@@ -45,7 +45,8 @@ pub(crate) struct NewWebhookBody<'a> {
 
 /// Adds an address that is told what happens.
 ///
-/// Messages follow Standard Webhooks; `secret`, with which they are signed, is shown only here. They are sent again, less and less
+/// Messages follow Standard Webhooks; `secret`, with which they are signed, is shown only here. A repeated request with the same
+/// `Idempotency-Key` shows it again until there is a message, or the webhook was deleted or disabled. Messages are sent again, less and less
 /// often, for three days; an answer of 410 disables the webhook. For `admin`.
 #[utoipa::path(
     post,
@@ -58,7 +59,7 @@ pub(crate) struct NewWebhookBody<'a> {
     request_body(content = NewWebhook, example = json!({ "url": "https://example.com/hooks/boxoffice", "events": ["booking.confirmed"] })),
     responses(
         (status = 201, description = "The webhook, with its secret.", body = NewWebhookBody, links(("show" = (operation_id = "show_webhook", parameters(("id" = "$response.body#/id")))), ("deliveries" = (operation_id = "list_deliveries", parameters(("id" = "$response.body#/id")))), ("delete" = (operation_id = "delete_webhook", parameters(("id" = "$response.body#/id")))))),
-        (status = 409, description = "`WEBHOOK_LIMIT_REACHED`"),
+        (status = 409, description = "`SECRET_NO_LONGER_SHOWN`, `WEBHOOK_LIMIT_REACHED`"),
     ),
 )]
 pub(crate) async fn create(
@@ -86,10 +87,11 @@ pub(crate) async fn create(
     if known && webhook.fingerprint != fingerprint {
         return Err(idempotency_key_reused());
     }
-    // As it was made, whatever became of it since.
-    let made = Webhook { disabled_at_ms: None, ..Webhook::clone(&webhook) };
-    let secret = app.webhooks.secret_text(&made.id);
-    let body = NewWebhookBody { webhook: WebhookBody::of(&made), secret: &secret };
+    if known && !Webhooks::secret_may_be_shown(&app.engine, &webhook.id).await? {
+        return Err(secret_no_longer_shown("webhook", &webhook.id));
+    }
+    let secret = app.webhooks.secret_text(&webhook.id);
+    let body = NewWebhookBody { webhook: WebhookBody::of(&webhook), secret: &secret };
     Ok(json(StatusCode::CREATED, &body, known))
 }
 
