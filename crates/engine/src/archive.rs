@@ -93,6 +93,9 @@ pub enum ArchiveError {
     /// The end is missing.
     #[error("the backup is cut short after {0} frames")]
     CutShort(u64),
+    /// The caller cannot use its documents.
+    #[error("{0}")]
+    Documents(String),
     /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -198,10 +201,12 @@ pub fn check(from: &mut dyn Read, mut progress: impl FnMut(u64)) -> Result<Conte
 /// That the parts of each inventory belong together is for [`crate::verify::verify`] to prove. After an error the store is
 /// good for nothing.
 ///
-/// `progress` is called for every frame, with how many bytes were read.
+/// `amend` changes the documents before they are written: what it takes out leaves no trace in the store. `progress` is called for every
+/// frame, with how many bytes were read.
 pub fn restore(
     from: &mut dyn Read,
     store: &dyn Store,
+    amend: impl FnOnce(&mut Vec<Document>) -> Result<(), String>,
     mut progress: impl FnMut(u64),
 ) -> Result<Contents, ArchiveError> {
     let mut frames = FrameReader::new(from)?;
@@ -219,17 +224,16 @@ pub fn restore(
             }
             Kind::Snapshot => in_inventory(&mut current)?.snapshot.extend_from_slice(&payload),
             Kind::Record => in_inventory(&mut current)?.add(store, payload)?,
-            Kind::Document => {
-                let (name, bytes): Document = from_bytes(&payload)?;
-                documents.push((name, Some(bytes)));
-                if documents.len() >= DOCUMENTS_AT_ONCE {
-                    store.write_documents(&std::mem::take(&mut documents))?;
-                }
-            }
+            Kind::Document => documents.push(from_bytes::<Document>(&payload)?),
             Kind::End => {
                 finish(store, current.take())?;
-                store.write_documents(&documents)?;
                 frames.finish(&contents, &payload)?;
+                amend(&mut documents).map_err(ArchiveError::Documents)?;
+                for some in documents.chunks(DOCUMENTS_AT_ONCE) {
+                    let some: Vec<_> =
+                        some.iter().map(|(name, bytes)| (name.clone(), Some(bytes.clone()))).collect();
+                    store.write_documents(&some)?;
+                }
                 return Ok(contents);
             }
         }

@@ -586,6 +586,20 @@ impl Engine {
         self.write(|store| store.write_documents(documents))
     }
 
+    /// Removes the small records whose names begin so, overwrites what is left of them on the store's own disk, and keeps `mark` in their
+    /// place. Durable when it returns. Their contents must be random, as keys are. Blocks for as long as a commit and reading the whole
+    /// store take.
+    ///
+    /// # Errors
+    /// As with [`Engine::write_documents`].
+    pub fn erase_documents(&self, prefix: &str, mark: Document) -> Result<(), SubmitError> {
+        let (names, contents): (Vec<_>, Vec<_>) = self.documents(prefix)?.into_iter().unzip();
+        let (mark, at) = mark;
+        let removed = names.into_iter().map(|name| (name, None));
+        self.write_documents(&removed.chain([(mark, Some(at))]).collect::<Vec<_>>())?;
+        if contents.is_empty() { Ok(()) } else { self.write(|store| store.wipe(&contents)) }
+    }
+
     /// Makes a small record durable unless there is one of that name, and says whether it did; for what several processes
     /// must agree on. Two that share a handle of this engine must not ask at the same time.
     ///

@@ -85,7 +85,7 @@ impl App {
         let keys = Keys::load(&engine)?;
         let secret = Secret::load(&engine)?;
         let rates = Rates::new(settings.rates);
-        let contacts = Contacts::new(&engine);
+        let contacts = Contacts::new(&engine, &secret);
         let webhooks = Webhooks::start(&engine, &secret, &settings)?;
         let app = Arc::new(App {
             engine,

@@ -1,23 +1,27 @@
-//! How to reach customers: each booking has a contact of its own, encrypted with a key per customer, so that erasing the key
-//! erases every copy.
+//! How to reach customers: each booking has a contact of its own, encrypted with a key of its own, so that erasing the keys of a
+//! customer erases every copy.
 //!
-//! The journal is never rewritten. What it has of a contact is sealed bytes; the key is a document of its own, which is deleted
-//! when the customer asks. Backups that were made before still have it.
+//! The journal is never rewritten. What it has of a contact is sealed bytes: the name of the key (a keyed hash of the customer and a
+//! random id), then the ciphertext. The key is a document, `contact/{tenant}/{hash}/{id}`. It is written before the booking is submitted,
+//! and removed when the booking was refused, or when the answer is that of an earlier request. If the outcome is unknown it stays.
+//! Erasing a customer's contacts deletes all documents of the hash and leaves a mark, `erasure/{tenant}/{hash}`. Backups that were made
+//! before still have the keys; `boxoffice restore --erasures` deletes them again.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use boxoffice_core::booking::Booking;
-use boxoffice_engine::{Engine, SubmitError};
+use boxoffice_core::outcome::Outcome;
+use boxoffice_engine::{Answer, Engine, SubmitError};
 use chacha20poly1305::aead::{Aead, KeyInit};
 use chacha20poly1305::{ChaCha20Poly1305, Key, Nonce};
-use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 use utoipa::ToSchema;
 
 use crate::caller::Caller;
 use crate::problem::Problem;
+use crate::secret::Secret;
 
 /// How to reach a customer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -29,13 +33,6 @@ pub(crate) struct Contact {
     #[serde(default)]
     #[schema(example = "+12025551234")]
     pub(crate) phone: Option<String>,
-}
-
-/// How to reach a customer, sealed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct SealedContact {
-    pub(crate) customer: String,
-    pub(crate) sealed: Vec<u8>,
 }
 
 impl Contact {
@@ -59,64 +56,97 @@ impl Contact {
     }
 }
 
-/// Keys that are kept in memory; the others are read again.
-const CACHED_KEYS_MAX: usize = 100_000;
-/// New keys that wait to be written; they share one commit.
-const WAITING_KEYS_MAX: usize = 4_096;
+/// Requests to write or remove keys that wait for the next commit.
+const KEY_WRITES_WAITING_MAX: usize = 4_096;
+/// Removals that are tried again with the next commit while the store is away.
+const KEYS_TO_REMOVE_MAX: usize = 100_000;
 const EMAIL_CHARACTERS_MAX: usize = 254;
 const PHONE_CHARACTERS: std::ops::RangeInclusive<usize> = 3..=32;
-const NONCE_BYTES: usize = 12;
+const HASH_BYTES: usize = 16;
+/// The hash of a customer and the id of a key.
+const KEY_NAME_BYTES: usize = 2 * HASH_BYTES;
 
-type CustomerKey = [u8; 32];
+type KeyName = [u8; KEY_NAME_BYTES];
+type ContactKey = [u8; 32];
 
-/// Seals contacts.
+/// Seals contacts, and keeps their keys.
 pub(crate) struct Contacts {
     engine: Engine,
-    keys: Arc<Mutex<HashMap<String, CustomerKey>>>,
-    /// Held while keys are made or erased, which takes as long as the disk does; `keys` is held for moments only.
-    making: Arc<Mutex<()>>,
-    new_keys: mpsc::Sender<NewKey>,
+    /// Hashes customers.
+    hash_key: [u8; 32],
+    writes: mpsc::Sender<KeyWrite>,
 }
 
-struct NewKey {
+/// The key of a contact that was sealed and is not yet in the store.
+pub(crate) struct NewKey {
     document: String,
-    written: oneshot::Sender<Result<CustomerKey, SubmitError>>,
+    key: ContactKey,
+}
+
+enum KeyWrite {
+    Keep { keys: Vec<NewKey>, written: oneshot::Sender<Result<(), SubmitError>> },
+    Remove(Vec<String>),
+}
+
+impl NewKey {
+    /// The document that it will be.
+    pub(crate) fn document(&self) -> &str {
+        &self.document
+    }
 }
 
 impl Contacts {
-    pub(crate) fn new(engine: &Engine) -> Contacts {
-        let (new_keys, waiting) = mpsc::channel(WAITING_KEYS_MAX);
-        let keys = Arc::new(Mutex::new(HashMap::new()));
-        let making = Arc::new(Mutex::new(()));
-        tokio::spawn(write_keys(engine.clone(), Arc::clone(&keys), Arc::clone(&making), waiting));
-        Contacts { engine: engine.clone(), keys, making, new_keys }
+    pub(crate) fn new(engine: &Engine, secret: &Secret) -> Contacts {
+        let (writes, waiting) = mpsc::channel(KEY_WRITES_WAITING_MAX);
+        tokio::spawn(write_keys(engine.clone(), waiting));
+        let hash_key = secret.derive("customers of contacts", &[]);
+        Contacts { engine: engine.clone(), hash_key, writes }
     }
 
-    /// A contact as the journal keeps it.
-    pub(crate) async fn seal(
+    /// A contact as the journal keeps it, and its key, which [`Contacts::keep`] must write before the contact is.
+    pub(crate) fn seal(
         &self,
         tenant: &str,
         customer: &str,
         contact: &Contact,
-    ) -> Result<Arc<[u8]>, Problem> {
+    ) -> Result<(Arc<[u8]>, NewKey), Problem> {
         contact.check()?;
-        let key = self.key(document(tenant, customer)).await?;
-        let nonce: [u8; NONCE_BYTES] = rand::random();
+        let (id, key): ([u8; HASH_BYTES], ContactKey) = (rand::random(), rand::random());
+        let name: KeyName =
+            [self.customer_hash(tenant, customer), id].concat().try_into().expect("two halves");
         let plain = serde_json::to_vec(contact).expect("a contact is plain data");
-        let sealed = cipher(&key).encrypt(&Nonce::from(nonce), plain.as_slice());
-        Ok([&nonce, sealed.expect("contacts are short").as_slice()].concat().into())
+        let sealed = cipher(&key).encrypt(&Nonce::default(), plain.as_slice()).expect("contacts are short");
+        let sealed = [name.as_slice(), &sealed].concat();
+        Ok((sealed.into(), NewKey { document: document(tenant, &name), key }))
     }
 
-    /// Erases the key, and with it every sealed contact of the customer.
+    /// Makes keys durable. Requests that wait at the same time share a commit.
+    pub(crate) async fn keep(&self, keys: Vec<NewKey>) -> Result<(), Problem> {
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let (written, result) = oneshot::channel();
+        let overloaded =
+            || Problem::unavailable("OVERLOADED", "Too many contacts are waiting; try again.", 1);
+        self.writes.try_send(KeyWrite::Keep { keys, written }).map_err(|_| overloaded())?;
+        Ok(result.await.unwrap_or(Err(SubmitError::Stopped))?)
+    }
+
+    /// Removes keys of bookings that were not made, with the next commit. A key that is kept later is written after that.
+    pub(crate) async fn remove(&self, documents: Vec<String>) {
+        if !documents.is_empty() {
+            // The writer ends with the server.
+            drop(self.writes.send(KeyWrite::Remove(documents)).await);
+        }
+    }
+
+    /// Erases the keys of a customer, and with them every contact. Durable when it returns.
     pub(crate) async fn erase(&self, tenant: &str, customer: &str) -> Result<(), Problem> {
-        let name = document(tenant, customer);
-        let (engine, keys) = (self.engine.clone(), Arc::clone(&self.keys));
-        let making = Arc::clone(&self.making);
-        let erase = move || {
-            let _making = making.lock();
-            keys.lock().remove(&name);
-            engine.write_documents(&[(name, None)])
-        };
+        let hash = hexadecimal(&self.customer_hash(tenant, customer));
+        let (keys, mark) =
+            (format!("{KEY_PREFIX}{tenant}/{hash}/"), format!("{ERASURE_PREFIX}{tenant}/{hash}"));
+        let engine = self.engine.clone();
+        let erase = move || engine.erase_documents(&keys, (mark, engine.now().0.to_string().into_bytes()));
         Ok(tokio::task::spawn_blocking(erase).await.expect("it does not panic")?)
     }
 
@@ -129,82 +159,78 @@ impl Contacts {
         if caller.reads_contacts() {
             self.keys_of(&caller.tenant, bookings).await
         } else {
-            self.keys_of(&caller.tenant, []).await
+            Ok(ContactKeys::default())
         }
     }
 
     /// The keys that open the contacts of these bookings, for what no caller is shown.
     pub(crate) async fn keys_of<'a>(
         &self,
-        tenant: &Arc<str>,
+        tenant: &str,
         bookings: impl IntoIterator<Item = &'a Booking>,
     ) -> Result<ContactKeys, SubmitError> {
-        let mut keys = ContactKeys { tenant: Arc::clone(tenant), by_document: HashMap::new() };
-        let mut unread = HashSet::new();
-        for document in documents_of(tenant, bookings) {
-            match self.cached(&document) {
-                Some(key) => drop(keys.by_document.insert(document, key)),
-                None => drop(unread.insert(document)),
-            }
-        }
-        let (engine, unread) = (self.engine.clone(), unread.into_iter().collect());
-        keys.by_document.extend(read_keys(engine, unread).await?);
-        Ok(keys)
+        let names = bookings.into_iter().filter_map(|booking| document_of(tenant, booking.contact()?));
+        ContactKeys::read(&self.engine, names.collect()).await
     }
 
-    /// Makes a customer's key, if there is none: many at once share commits.
-    pub(crate) async fn prepare(&self, tenant: &str, customer: &str) {
-        let document = document(tenant, customer);
-        if self.cached(&document).is_some() {
-            return;
-        }
-        let (written, result) = oneshot::channel();
-        if self.new_keys.send(NewKey { document, written }).await.is_ok() {
-            // What went wrong is told to whoever needs the key.
-            drop(result.await);
-        }
-    }
-
-    /// A key that is known here. Where several servers are, another one may have erased it meanwhile: then none is.
-    fn cached(&self, document: &str) -> Option<CustomerKey> {
-        if self.engine.is_shared() {
-            return None;
-        }
-        self.keys.lock().get(document).copied()
-    }
-
-    async fn key(&self, document: String) -> Result<CustomerKey, Problem> {
-        if let Some(key) = self.cached(&document) {
-            return Ok(key);
-        }
-        let (written, result) = oneshot::channel();
-        let overloaded =
-            || Problem::unavailable("OVERLOADED", "Too many contacts are waiting; try again.", 1);
-        self.new_keys.try_send(NewKey { document, written }).map_err(|_| overloaded())?;
-        Ok(result.await.unwrap_or(Err(SubmitError::Stopped))?)
+    /// Tells customers apart without naming them: the same for the same customer, and not to be told without the store's secret.
+    fn customer_hash(&self, tenant: &str, customer: &str) -> [u8; HASH_BYTES] {
+        let named = [tenant.as_bytes(), &[0], customer.as_bytes()].concat();
+        *blake3::keyed_hash(&self.hash_key, &named).as_bytes().first_chunk().expect("a hash has 32 bytes")
     }
 }
 
-/// The keys of some customers of one tenant.
+/// Whether no booking was made with the contact of a command: then its key opens nothing.
+pub(crate) fn made_no_booking(answer: &Result<Answer, SubmitError>) -> bool {
+    match answer {
+        Ok(answer) => answer.replayed || matches!(answer.outcome, Outcome::Refused(_)),
+        Err(error) => was_not_done(error),
+    }
+}
+
+/// Whether a command with this error was not decided and never will be.
+pub(crate) fn was_not_done(error: &SubmitError) -> bool {
+    match error {
+        SubmitError::OutcomeUnknown | SubmitError::AlreadyDecided => false,
+        SubmitError::Overloaded { .. }
+        | SubmitError::Unavailable { .. }
+        | SubmitError::Stopped
+        | SubmitError::NoSuchInventory
+        | SubmitError::Damaged(_) => true,
+    }
+}
+
+/// The keys of some contacts.
+#[derive(Default)]
 pub(crate) struct ContactKeys {
-    tenant: Arc<str>,
-    by_document: HashMap<String, CustomerKey>,
+    by_name: HashMap<KeyName, ContactKey>,
 }
 
 impl ContactKeys {
-    /// The key of one customer, read from the store.
-    pub(crate) async fn read(
-        engine: &Engine,
-        tenant: &str,
-        customer: &str,
-    ) -> Result<ContactKeys, SubmitError> {
-        let by_document = read_keys(engine.clone(), vec![document(tenant, customer)]).await?;
-        Ok(ContactKeys { tenant: tenant.into(), by_document })
+    /// The keys of these documents, those that are still there.
+    pub(crate) async fn read(engine: &Engine, documents: Vec<String>) -> Result<ContactKeys, SubmitError> {
+        if documents.is_empty() {
+            return Ok(ContactKeys::default());
+        }
+        let engine = engine.clone();
+        let read = move || engine.documents_named(&documents);
+        let found = tokio::task::spawn_blocking(read).await.expect("reading does not panic")?;
+        let key = |(document, contents): (String, Vec<u8>)| {
+            let damaged = || SubmitError::Damaged(format!("the document {document:?}").into());
+            let name = name_in(&document).ok_or_else(damaged)?;
+            Ok((name, contents.try_into().map_err(|_| damaged())?))
+        };
+        Ok(ContactKeys { by_name: found.into_iter().map(key).collect::<Result<_, SubmitError>>()? })
     }
 
     /// How to reach the customer of a booking; `None` if it does not say, its key was erased or is not among these.
     pub(crate) fn open(&self, booking: &Booking) -> Option<Box<Contact>> {
-        self.open_sealed(&booking.customer, booking.contact()?).map(Box::new)
+        self.open_sealed(booking.contact()?).map(Box::new)
+    }
+
+    /// See [`ContactKeys::open`].
+    pub(crate) fn open_sealed(&self, sealed: &[u8]) -> Option<Contact> {
+        unseal(self.by_name.get(sealed.first_chunk::<KEY_NAME_BYTES>()?).map(|key| &key[..]), sealed)
     }
 
     /// Whether a booking was made with this contact or with none. An erased contact is compared with nothing.
@@ -214,121 +240,76 @@ impl ContactKeys {
             Some(_) => self.open(booking).is_none_or(|opened| Some(&*opened) == contact),
         }
     }
-
-    /// See [`ContactKeys::open`].
-    pub(crate) fn open_sealed(&self, customer: &str, sealed: &[u8]) -> Option<Contact> {
-        unseal(self.by_document.get(&document(&self.tenant, customer)).map(|key| &key[..]), sealed)
-    }
 }
 
-fn documents_of<'a>(
-    tenant: &str,
-    bookings: impl IntoIterator<Item = &'a Booking>,
-) -> impl Iterator<Item = String> {
-    let with_contact = bookings.into_iter().filter(|booking| booking.contact().is_some());
-    with_contact.map(|booking| document(tenant, &booking.customer))
-}
-
-async fn read_keys(
-    engine: Engine,
-    documents: Vec<String>,
-) -> Result<HashMap<String, CustomerKey>, SubmitError> {
-    if documents.is_empty() {
-        return Ok(HashMap::new());
-    }
-    let read = move || engine.documents_named(&documents);
-    let found = tokio::task::spawn_blocking(read).await.expect("reading does not panic")?;
-    found.into_iter().map(|(name, contents)| Ok((name.clone(), customer_key(&name, contents)?))).collect()
-}
-
-/// Reads or makes keys for those who wait, all in one commit.
-async fn write_keys(
-    engine: Engine,
-    keys: Arc<Mutex<HashMap<String, CustomerKey>>>,
-    making: Arc<Mutex<()>>,
-    mut waiting: mpsc::Receiver<NewKey>,
-) {
-    let mut wanted = Vec::new();
-    while waiting.recv_many(&mut wanted, WAITING_KEYS_MAX).await > 0 {
-        let (engine, keys, making) = (engine.clone(), Arc::clone(&keys), Arc::clone(&making));
-        let batch = std::mem::take(&mut wanted);
-        let work = move || {
-            // No erasure falls in between.
-            let _making = making.lock();
-            let found = find_or_make(&engine, &batch);
-            for NewKey { document, written } in batch {
-                // Whoever asked may be gone.
-                drop(written.send(found.as_ref().map(|found| found[&document]).map_err(SubmitError::clone)));
+/// Writes and removes keys, all that wait in one commit.
+async fn write_keys(engine: Engine, mut waiting: mpsc::Receiver<KeyWrite>) {
+    let mut writes = Vec::new();
+    let mut to_remove: Vec<String> = Vec::new();
+    while waiting.recv_many(&mut writes, KEY_WRITES_WAITING_MAX).await > 0 {
+        let (mut documents, mut callers) = (Vec::new(), Vec::new());
+        for write in writes.drain(..) {
+            match write {
+                KeyWrite::Keep { keys, written } => {
+                    documents.extend(keys.into_iter().map(|new| (new.document, Some(new.key.to_vec()))));
+                    callers.push(written);
+                }
+                KeyWrite::Remove(names) => to_remove.extend(names),
             }
-            let mut keys = keys.lock();
-            if keys.len() > CACHED_KEYS_MAX {
-                keys.clear();
-            }
-            keys.extend(found.into_iter().flatten());
-        };
-        if tokio::task::spawn_blocking(work).await.is_err() {
-            return;
+        }
+        to_remove.truncate(KEYS_TO_REMOVE_MAX);
+        documents.extend(to_remove.iter().map(|name| (name.clone(), None)));
+        let engine = engine.clone();
+        let write = tokio::task::spawn_blocking(move || engine.write_documents(&documents));
+        let Ok(result) = write.await else { return };
+        match &result {
+            Ok(()) => to_remove.clear(),
+            Err(error) => tracing::warn!(%error, "keys of contacts cannot be written"),
+        }
+        for caller in callers {
+            // A caller that disconnected has dropped its end.
+            drop(caller.send(result.clone()));
         }
     }
-}
-
-fn find_or_make(engine: &Engine, wanted: &[NewKey]) -> Result<HashMap<String, CustomerKey>, SubmitError> {
-    let mut keys = HashMap::new();
-    let mut made = Vec::new();
-    for NewKey { document, .. } in wanted {
-        if keys.contains_key(document) {
-            continue;
-        }
-        let key = match find(engine, document)? {
-            Some(key) => key,
-            None => {
-                let key: CustomerKey = rand::random();
-                made.push((document.clone(), Some(key.to_vec())));
-                key
-            }
-        };
-        keys.insert(document.clone(), key);
-    }
-    if !engine.is_shared() {
-        if !made.is_empty() {
-            engine.write_documents(&made)?;
-        }
-        return Ok(keys);
-    }
-    for (document, key) in made {
-        if !engine.create_document(&document, &key.unwrap_or_default())?
-            && let Some(key) = find(engine, &document)?
-        {
-            // Another server was faster.
-            keys.insert(document, key);
-        }
-    }
-    Ok(keys)
-}
-
-fn find(engine: &Engine, document: &str) -> Result<Option<CustomerKey>, SubmitError> {
-    let found = engine.documents(document)?;
-    found.into_iter().next().map(|(_, contents)| customer_key(document, contents)).transpose()
-}
-
-fn customer_key(document: &str, contents: Vec<u8>) -> Result<CustomerKey, SubmitError> {
-    contents.try_into().map_err(|_| SubmitError::Damaged(format!("the document {document:?}").into()))
 }
 
 /// What was sealed, if the key is still there.
 pub(crate) fn unseal(key: Option<&[u8]>, sealed: &[u8]) -> Option<Contact> {
-    let key: CustomerKey = key?.try_into().ok()?;
-    let (nonce, sealed) = sealed.split_first_chunk::<NONCE_BYTES>()?;
-    let plain = cipher(&key).decrypt(&Nonce::from(*nonce), sealed).ok()?;
+    let key: ContactKey = key?.try_into().ok()?;
+    let (_, sealed) = sealed.split_first_chunk::<KEY_NAME_BYTES>()?;
+    let plain = cipher(&key).decrypt(&Nonce::default(), sealed).ok()?;
     serde_json::from_slice(&plain).ok()
 }
 
-/// The document of a customer's key. Hashed, so that no name is the beginning of another.
-pub(crate) fn document(tenant: &str, customer: &str) -> String {
-    format!("contact/{tenant}/{}", blake3::hash(customer.as_bytes()).to_hex())
+/// Documents of this prefix are keys of contacts.
+pub(crate) const KEY_PREFIX: &str = "contact/";
+/// Documents of this prefix say when a customer's contacts were erased last.
+pub(crate) const ERASURE_PREFIX: &str = "erasure/";
+
+/// The document with the key of a sealed contact.
+pub(crate) fn document_of(tenant: &str, sealed: &[u8]) -> Option<String> {
+    Some(document(tenant, sealed.first_chunk()?))
 }
 
-fn cipher(key: &CustomerKey) -> ChaCha20Poly1305 {
+fn document(tenant: &str, name: &KeyName) -> String {
+    let (customer, id) = name.split_at(HASH_BYTES);
+    format!("{KEY_PREFIX}{tenant}/{}/{}", hexadecimal(customer), hexadecimal(id))
+}
+
+/// The name in the name of a document.
+fn name_in(document: &str) -> Option<KeyName> {
+    let mut parts = document.rsplit('/');
+    let (id, customer) = (parts.next()?, parts.next()?);
+    let half = |text: &str| Some(u128::from_str_radix(text, 16).ok()?.to_be_bytes());
+    [half(customer)?, half(id)?].concat().try_into().ok()
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Each key seals one contact: the nonce is zero.
+fn cipher(key: &ContactKey) -> ChaCha20Poly1305 {
     ChaCha20Poly1305::new(&Key::from(*key))
 }
 
@@ -340,14 +321,25 @@ mod tests {
     fn a_contact_is_read_with_its_key_and_with_no_other() {
         let contact = Contact { email: Some("a@example.com".to_owned()), phone: None };
         let plain = serde_json::to_vec(&contact).unwrap();
-        let nonce = [7; NONCE_BYTES];
-        let sealed = cipher(&[1; 32]).encrypt(&Nonce::from(nonce), plain.as_slice()).unwrap();
-        let sealed = [&nonce, sealed.as_slice()].concat();
+        let sealed = cipher(&[1; 32]).encrypt(&Nonce::default(), plain.as_slice()).unwrap();
+        let sealed = [&[7; KEY_NAME_BYTES], sealed.as_slice()].concat();
         assert!(!sealed.windows(7).any(|window| window == b"example"));
         assert_eq!(unseal(Some(&[1; 32]), &sealed), Some(contact));
         assert_eq!(unseal(Some(&[2; 32]), &sealed), None);
         assert_eq!(unseal(None, &sealed), None);
         assert_eq!(unseal(Some(&[1; 32]), &sealed[..5]), None);
+    }
+
+    #[test]
+    fn document_of_a_key_is_found_by_the_sealed_contact_and_leads_back_to_it() {
+        let name: KeyName = std::array::from_fn(|index| index as u8);
+        let document = document_of("house", &[&name[..], b"sealed"].concat()).unwrap();
+        assert_eq!(
+            document,
+            "contact/house/000102030405060708090a0b0c0d0e0f/101112131415161718191a1b1c1d1e1f"
+        );
+        assert_eq!(name_in(&document), Some(name));
+        assert_eq!(document_of("house", &name[1..]), None);
     }
 
     #[test]

@@ -111,7 +111,9 @@ fn identifier_schema(characters_max: usize, description: &str, example: &str) ->
 
 impl PartialSchema for CustomerReference {
     fn schema() -> RefOr<Schema> {
-        identifier_schema(CUSTOMER_CHARACTERS_MAX, "The caller's reference for the customer.", "user-42")
+        let description = "The caller's reference for the customer. Stored in the clear for good: put no contact details here, use \
+                           `contact`.";
+        identifier_schema(CUSTOMER_CHARACTERS_MAX, description, "user-42")
     }
 }
 

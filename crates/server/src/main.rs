@@ -13,6 +13,7 @@ mod codes;
 mod connections;
 mod contacts;
 mod cross_origin;
+mod erasures;
 mod export;
 mod express;
 mod fault;

@@ -87,6 +87,7 @@ use crate::routes;
         routes::audit::audit,
         routes::attempts::attempts,
         routes::backup::backup,
+        routes::erasures::list,
         routes::export::export,
         routes::health::healthz,
         routes::health::readyz,

@@ -12,8 +12,8 @@ use crate::openapi;
 use crate::outer::{method_not_allowed, outer};
 use crate::pages::{booking_page, fallback, inventory_page};
 use crate::routes::{
-    attempts, audit, backup, batch, bookings, customers, events, export, health, journal, keys, schedules,
-    shops, webhooks,
+    attempts, audit, backup, batch, bookings, customers, erasures, events, export, health, journal, keys,
+    schedules, shops, webhooks,
 };
 use crate::web;
 
@@ -73,6 +73,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/bookings/{id}/unredeem", post(bookings::unredeem::unredeem))
         .route("/v1/bookings/{id}/stream", get(bookings::stream::stream))
         .route("/v1/backup", get(backup::backup))
+        .route("/v1/erasures", get(erasures::list))
         .route("/v1/batch", post(batch::batch))
         .route("/v1/export", get(export::export))
         .route("/v1/customers/{customer}/contact", delete(customers::forget_contact))

@@ -14,7 +14,8 @@ pub(crate) struct Secret {
     fingerprint_key: [u8; 32],
 }
 
-const DOCUMENT: &str = "setting/secret";
+/// The document with the secret.
+pub(crate) const DOCUMENT: &str = "setting/secret";
 const TOKEN_CHARACTERS: usize = 26;
 /// 80 bits: two customers of one store do not get the same.
 const PSEUDONYM_CHARACTERS: usize = 16;

@@ -202,7 +202,7 @@ fn tables_of_a_restored_store_are_complete() {
         archive::write(&*memory, &mut archived, |_, _| {}).unwrap();
         let database = Database::start();
         let store = database.shared_store();
-        archive::restore(&mut archived.as_slice(), &*store, |_| {}).unwrap();
+        archive::restore(&mut archived.as_slice(), &*store, |_| Ok(()), |_| {}).unwrap();
         assert_eq!(verify(&*store, |_, _| {}).unwrap(), verify(&*memory, |_, _| {}).unwrap());
         assert_tables_agree(&database, &*store);
         let mut again = Vec::new();

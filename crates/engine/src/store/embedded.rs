@@ -44,6 +44,7 @@ use super::tables::{
     damaged, put, read_head, read_records, read_snapshot,
 };
 use super::waiting::{Gathered, Waiting};
+use super::wiping;
 use super::{BatchWrite, CommitError, Document, Store, StoreError, Stored};
 use crate::attempt::{Attempt, AttemptFilter, AttemptId, AttemptPage};
 use crate::ids::InventoryNumber;
@@ -62,6 +63,8 @@ const CACHE_BYTES: usize = 64 * 1024 * 1024;
 pub struct EmbeddedStore {
     /// `None` after it was closed.
     database: RwLock<Option<Database>>,
+    /// The file that the database is in.
+    file: ProvingFile,
     mark: Mark,
     /// Locked by whoever commits.
     log: Mutex<Log>,
@@ -196,6 +199,7 @@ impl EmbeddedStore {
             pace,
             failed: OnceLock::new(),
             database: RwLock::new(Some(database)),
+            file: file.clone(),
         };
         if !is_new {
             store.read_log(&key)?;
@@ -577,6 +581,12 @@ impl Store for EmbeddedStore {
             }
             Ok(())
         })
+    }
+
+    fn wipe(&self, secrets: &[Vec<u8>]) -> Result<(), CommitError> {
+        // Most of the file is read before other writers are kept out.
+        let found = wiping::find(&self.file, secrets).map_err(|error| failed_write("the store", &error))?;
+        self.write(Durability::Immediate, |_| Ok(wiping::overwrite(&self.file, &found)?))
     }
 
     fn keep_attempts(&self, attempts: &[Attempt]) -> Result<(), CommitError> {

@@ -10,6 +10,7 @@ mod pace;
 mod proving;
 mod tables;
 mod waiting;
+mod wiping;
 
 use std::sync::Arc;
 
@@ -85,6 +86,14 @@ pub trait Store: Send + Sync + 'static {
     ///
     /// After an error the store must not be used for another commit, as with [`Store::commit`].
     fn write_documents(&self, documents: &[(String, Option<Vec<u8>>)]) -> Result<(), CommitError>;
+
+    /// Overwrites what is left of removed records on disk. Only records that were removed durably, of random contents, may be named by
+    /// their contents. Reads the whole store. Stores whose files other programs write leave it to these.
+    ///
+    /// After an error the store must not be used for another commit, as with [`Store::commit`].
+    fn wipe(&self, _contents: &[Vec<u8>]) -> Result<(), CommitError> {
+        Ok(())
+    }
 
     /// Makes a small record unless there is one of that name, and says whether it did. Of several processes one is told yes.
     ///

@@ -36,7 +36,7 @@ fn archived(store: &dyn Store) -> Vec<u8> {
 fn assert_comes_back(bytes: &[u8], of: &dyn Store) {
     let directory = tempfile::tempdir().unwrap();
     let store = EmbeddedStore::open(&directory.path().join("store")).unwrap();
-    archive::restore(&mut &*bytes, &store, |_| {}).unwrap();
+    archive::restore(&mut &*bytes, &store, |_| Ok(()), |_| {}).unwrap();
     assert_eq!(store.heads().unwrap(), of.heads().unwrap());
     assert_eq!(verify(&store, |_, _| {}).unwrap(), verify(of, |_, _| {}).unwrap());
     assert_eq!(store.documents("").unwrap(), of.documents("").unwrap());
@@ -92,7 +92,7 @@ async fn a_journal_that_is_cut_while_it_is_read_comes_back_from_its_snapshot() {
     let mut out = CutMeanwhile { store: &scene.store, hall, bytes: Vec::new(), writes: 0 };
     archive::write(&*scene.store, &mut out, |_, _| {}).unwrap();
     let store = MemoryStore::default();
-    archive::restore(&mut out.bytes.as_slice(), &store, |_| {}).unwrap();
+    archive::restore(&mut out.bytes.as_slice(), &store, |_| Ok(()), |_| {}).unwrap();
     let report = verify(&store, |_, _| {}).unwrap();
     assert_eq!((report.inventories, report.bookings, report.from_snapshot), (2, 3, 1));
     assert_eq!(store.find_booking("", chosen(2)).unwrap(), Some(hall));

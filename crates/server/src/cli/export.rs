@@ -111,6 +111,7 @@ fn write_bookings(
 /// The contact of a booking; `None` if it has none or its key was erased.
 fn contact_of(store: &dyn Store, tenant: &str, booking: &Booking) -> Result<Option<Contact>, Failure> {
     let Some(sealed) = booking.contact() else { return Ok(None) };
-    let key = store.documents(&contacts::document(tenant, &booking.customer))?.pop();
+    let Some(document) = contacts::document_of(tenant, sealed) else { return Ok(None) };
+    let key = store.documents(&document)?.pop();
     Ok(contacts::unseal(key.as_ref().map(|(_, key)| key.as_slice()), sealed))
 }

@@ -6,6 +6,7 @@ mod config;
 mod console;
 mod demo;
 mod environment;
+mod erasures;
 mod export;
 mod kafka;
 mod keys;
@@ -50,6 +51,8 @@ enum Command {
     Backup(backup::Options),
     /// Make a store from a backup, and verify it.
     Restore(restore::Options),
+    /// List whose contacts were erased, for `restore --erasures`. The server of a directory must be stopped.
+    Erasures(erasures::Options),
     /// Write bookings or utilization as CSV. The server of a directory must be stopped.
     Export(export::Options),
     /// Make, list and revoke API keys.
@@ -76,6 +79,7 @@ pub(crate) fn run() -> std::process::ExitCode {
         Some(Command::Verify(options)) => verify::run(&options),
         Some(Command::Backup(options)) => backup::run(&options),
         Some(Command::Restore(options)) => restore::run(&options),
+        Some(Command::Erasures(options)) => erasures::run(&options),
         Some(Command::Export(options)) => export::run(&options),
         Some(Command::Keys(options)) => keys::run(&options),
         Some(Command::Migrate(options)) => migrate::run(&options),

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use boxoffice_cluster::postgres::PostgresStore;
 use boxoffice_engine::archive;
 use boxoffice_engine::private_files;
-use boxoffice_engine::store::{EmbeddedStore, Store};
+use boxoffice_engine::store::{Document, EmbeddedStore, Store};
 use clap::Args;
 
 use super::backup::{parent_of, sync_directory_of};
 use super::console::{Failure, say, weighing};
 use super::store::{Data, Place};
 use super::verify::{describe, prove};
+use crate::erasures::Erasures;
 
 /// Which backup, and where to.
 #[derive(Debug, Args)]
@@ -21,6 +22,9 @@ pub(super) struct Options {
     /// A file that `boxoffice backup` made.
     #[arg(long, env = "BOXOFFICE_RESTORE_FROM")]
     from: PathBuf,
+    /// A list that `boxoffice erasures` wrote after the backup: these contacts stay erased.
+    #[arg(long, value_name = "FILE", env = "BOXOFFICE_RESTORE_ERASURES")]
+    erasures: Option<PathBuf>,
     /// It must be empty, or not exist.
     #[command(flatten)]
     data: Data,
@@ -34,13 +38,31 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
         let describe = |error| Failure::new(format!("{}: {error}", options.from.display()));
         File::open(&options.from).map_err(describe)
     };
+    let erasures = options.erasures.as_deref().map(read_erasures).transpose()?;
     match place {
-        Place::Directory(directory) => into_directory(open, &directory),
-        Place::Database(url) => into_database(open()?, &url),
+        Place::Directory(directory) => into_directory(open, &directory, erasures.as_ref())?,
+        Place::Database(url) => into_database(open()?, &url, erasures.as_ref())?,
     }
+    if erasures.is_none() {
+        say(
+            "Contacts that were erased after the backup can be read again. To keep them erased, restore with --erasures FILE; \
+             `boxoffice erasures` writes the file from the newest data.",
+        )?;
+    }
+    Ok(())
 }
 
-fn into_directory(open: impl Fn() -> Result<File, Failure>, directory: &Path) -> Result<(), Failure> {
+fn read_erasures(path: &Path) -> Result<Erasures, Failure> {
+    let describe = |problem: String| Failure::new(format!("{}: {problem}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| describe(error.to_string()))?;
+    Erasures::parse(&text).map_err(describe)
+}
+
+fn into_directory(
+    open: impl Fn() -> Result<File, Failure>,
+    directory: &Path,
+    erasures: Option<&Erasures>,
+) -> Result<(), Failure> {
     if !is_empty_or_missing(directory)? {
         let problem = format!("{} is not empty, and nothing is restored over it", directory.display());
         return Err(Failure::new(problem));
@@ -52,13 +74,13 @@ fn into_directory(open: impl Fn() -> Result<File, Failure>, directory: &Path) ->
     remove(&aside)?;
     private_files::create_directories(parent_of(directory))?;
     let made = EmbeddedStore::open(&aside)?;
-    let report = restore(file, &made).inspect_err(|_| drop(remove(&aside)))?;
+    let report = restore(file, &made, erasures).inspect_err(|_| drop(remove(&aside)))?;
     std::fs::rename(&aside, directory)?;
     sync_directory_of(directory)?;
     say(report)
 }
 
-fn into_database(file: File, url: &str) -> Result<(), Failure> {
+fn into_database(file: File, url: &str, erasures: Option<&Erasures>) -> Result<(), Failure> {
     let (store, _) = PostgresStore::migrate(url)?;
     if !store.heads()?.is_empty() || !store.documents("")?.is_empty() {
         return Err(Failure::new("the database is not empty, and nothing is restored over it"));
@@ -68,18 +90,27 @@ fn into_database(file: File, url: &str) -> Result<(), Failure> {
             "{failure}; the database has a part of the backup: begin again with an empty one"
         ))
     };
-    say(restore(file, &store).map_err(unfinished)?)
+    say(restore(file, &store, erasures).map_err(unfinished)?)
 }
 
 /// Fills a store and proves that it is whole.
-fn restore(file: File, store: &dyn Store) -> Result<String, Failure> {
+fn restore(file: File, store: &dyn Store, erasures: Option<&Erasures>) -> Result<String, Failure> {
     let bar = weighing("restoring");
     bar.set_length(file.metadata()?.len());
-    archive::restore(&mut BufReader::new(file), store, |bytes| bar.set_position(bytes))?;
+    let mut keys = 0;
+    let erase = |documents: &mut Vec<Document>| {
+        keys = erasures.map_or(Ok(0), |erasures| erasures.apply(documents))?;
+        Ok(())
+    };
+    archive::restore(&mut BufReader::new(file), store, erase, |bytes| bar.set_position(bytes))?;
     bar.finish_and_clear();
     let report = prove(store)?;
     store.close()?;
-    Ok(describe(&report))
+    let mut told = describe(&report);
+    if erasures.is_some() {
+        told.push_str(&format!("\nContacts erased again: {keys}"));
+    }
+    Ok(told)
 }
 
 fn is_empty_or_missing(directory: &Path) -> Result<bool, Failure> {

@@ -32,6 +32,7 @@ use super::bookings::{acted, operation};
 use crate::app::App;
 use crate::attempts;
 use crate::caller::{Caller, find_booking};
+use crate::contacts::{NewKey, made_no_booking};
 use crate::idempotency::{IdempotencyKey, fingerprint};
 use crate::input::{parse, read_all, read_large_body, unreadable};
 use crate::keys::Role;
@@ -91,6 +92,8 @@ struct Sent {
     admitted: Option<BookingId>,
     /// Whether the caller chose that id, and can act on it later in the batch.
     is_named: bool,
+    /// The document with the key of its contact.
+    contact_key: Option<String>,
 }
 
 /// Sends many commands at once, each for itself.
@@ -146,7 +149,6 @@ pub(crate) async fn batch(
     };
     answered.text.open().extend_from_slice(RESULTS);
     answered.claim(&commands, &header_key).await?;
-    make_contact_keys(&app, &caller, &commands).await;
     let mut first = 0;
     for part in parts_of(&commands) {
         answered.send(part, first, &header_key).await;
@@ -210,20 +212,6 @@ fn parts_of(commands: &[BatchCommand]) -> Vec<&[BatchCommand]> {
     }
     parts.push(&commands[first..]);
     parts
-}
-
-/// The keys of new customers' contacts share commits if they are asked for together. What fails here fails again, and is told,
-/// with its command. What cannot be booked for has none made: keys stay until they are erased.
-async fn make_contact_keys(app: &App, caller: &Caller, commands: &[BatchCommand]) {
-    let mut customers = HashSet::new();
-    for command in commands {
-        let Op::Book(request) = &command.op else { continue };
-        if request.has_contact_to_keep() && request.inventory(app, caller).await.is_ok() {
-            customers.insert(request.customer.as_str());
-        }
-    }
-    future::join_all(customers.into_iter().map(|customer| app.contacts.prepare(&caller.tenant, customer)))
-        .await;
 }
 
 /// So many share a reading of the clock for their ids. Not all: ids of one millisecond are told apart by chance alone.
@@ -369,26 +357,33 @@ impl Answered<'_> {
     /// Sends a part of the commands and writes down what was answered.
     async fn send(&mut self, part: &[BatchCommand], first: usize, header_key: &IdempotencyKey) {
         // Problems are large and few: thousands that were sent are not to take as much room.
-        let mut sent: Vec<Result<Sent, Box<Problem>>> = Vec::with_capacity(part.len());
-        let mut submitted = Vec::with_capacity(part.len());
+        let mut prepared: Vec<Result<(Sent, Command), Box<Problem>>> = Vec::with_capacity(part.len());
+        let mut new_keys = Vec::new();
         let mut asked_at = self.app.engine.now();
         for (index, command) in (first..).zip(part) {
             if index % COMMANDS_OF_ONE_MOMENT == 0 {
                 asked_at = self.app.engine.now();
             }
-            let prepared = match command.key(index, header_key) {
-                Ok(key) => self.prepare(command, key, asked_at).await,
+            let one = match command.key(index, header_key) {
+                Ok(key) => self.prepare(command, key, asked_at, &mut new_keys).await,
                 Err(problem) => Err(problem),
             };
-            sent.push(match prepared {
-                Ok((one, command)) => {
-                    submitted.push((one.inventory, command));
-                    Ok(one)
+            prepared.push(one.map_err(Box::new));
+        }
+        let kept = self.app.contacts.keep(new_keys).await;
+        let mut sent: Vec<Result<Sent, Box<Problem>>> = Vec::with_capacity(part.len());
+        let mut submitted = Vec::with_capacity(part.len());
+        for one in prepared {
+            sent.push(one.and_then(|(one, command)| {
+                if let (Some(_), Err(problem)) = (&one.contact_key, &kept) {
+                    return Err(Box::new(problem.clone()));
                 }
-                Err(problem) => Err(Box::new(problem)),
-            });
+                submitted.push((one.inventory, command));
+                Ok(one)
+            }));
         }
         let answers = self.app.engine.submit_all(submitted).await;
+        self.remove_unused_keys(&sent, &answers).await;
         let acts = part.iter().any(|command| !matches!(command.op, Op::Book(_)));
         // What is booked is answered with the request's own contact.
         let contacts = if acts {
@@ -487,12 +482,24 @@ impl Answered<'_> {
         }
     }
 
+    /// Removes the keys of contacts whose bookings were not made.
+    async fn remove_unused_keys(
+        &self,
+        sent: &[Result<Sent, Box<Problem>>],
+        answers: &[Result<Answer, SubmitError>],
+    ) {
+        let sent = sent.iter().filter_map(|one| one.as_ref().ok());
+        let unused = sent.zip(answers).filter(|(_, answer)| made_no_booking(answer));
+        self.app.contacts.remove(unused.filter_map(|(one, _)| one.contact_key.clone()).collect()).await;
+    }
+
     /// Finds out where a command goes. Bookings that were made earlier in the batch are the caller's own.
     async fn prepare(
         &mut self,
         command: &BatchCommand,
         key: IdempotencyKey,
         asked_at: Timestamp,
+        new_keys: &mut Vec<NewKey>,
     ) -> Result<(Sent, Command), Problem> {
         let (app, caller) = (self.app, self.caller);
         let batch = self.batch.filter(|_| command.key.is_none());
@@ -504,15 +511,17 @@ impl Answered<'_> {
             Op::Book(request) => {
                 let inventory = self.inventory(request).await?;
                 self.must_be_claimed(command, inventory)?;
-                let book = request.command(app, caller, inventory, asked_at).await?;
+                let (book, new_key) = request.command(app, caller, inventory, asked_at)?;
                 admit_hold(app, caller, inventory, &book, &key).await?;
+                let contact_key = new_key.as_ref().map(|new| new.document().to_owned());
+                new_keys.extend(new_key);
                 let admitted = Some(book.id);
                 let named = batch.map(|_| in_batch(OPERATION.to_owned()));
                 let operation = named.as_deref().unwrap_or(OPERATION);
                 let asked = Asked { app, caller, key: &key, operation, request: &**request };
                 let command = asked.command(Action::Book(Box::new(book)));
                 let is_named = request.id.is_some();
-                return Ok((Sent { inventory, admitted, is_named }, command));
+                return Ok((Sent { inventory, admitted, is_named, contact_key }, command));
             }
             Op::Confirm(id, request) => (*id, "confirm", request.action(*id, caller)),
             Op::Extend(id, request) => (*id, "extend", request.action(*id)),
@@ -545,7 +554,7 @@ impl Answered<'_> {
             }
             Op::Book(_) | Op::Refused(_) => unreachable!("returned above"),
         };
-        Ok((Sent { inventory, admitted: None, is_named: false }, command))
+        Ok((Sent { inventory, admitted: None, is_named: false, contact_key: None }, command))
     }
 
     /// Where a booking goes.

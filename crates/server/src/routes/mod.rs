@@ -6,6 +6,7 @@ pub(crate) mod backup;
 pub(crate) mod batch;
 pub(crate) mod bookings;
 pub(crate) mod customers;
+pub(crate) mod erasures;
 pub(crate) mod events;
 pub(crate) mod export;
 pub(crate) mod health;

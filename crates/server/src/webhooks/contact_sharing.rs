@@ -1,13 +1,12 @@
 //! Contacts in messages: inserted when a message is sent, so that no delivery stores one in the clear, and listed in the audit.
 
-use boxoffice_core::booking::Booking;
 use boxoffice_core::time::Timestamp;
 use boxoffice_engine::store::StoreError;
 use boxoffice_engine::{Engine, SubmitError};
 use serde::{Deserialize, Serialize};
 
 use super::{Topic, Webhook, damaged};
-use crate::contacts::{ContactKeys, SealedContact};
+use crate::contacts::{ContactKeys, document_of};
 use crate::routes::bookings::CONTACT_FIELD;
 
 /// Webhooks with contacts that were removed stay here, for the audit.
@@ -52,21 +51,15 @@ pub(super) fn removed(engine: &Engine, tenant: &str) -> Result<Vec<ContactRecipi
     documents.into_iter().map(parsed).collect()
 }
 
-/// The contact of a booking as a delivery keeps it.
-pub(super) fn sealed_contact(booking: &Booking) -> Option<SealedContact> {
-    let sealed = booking.contact()?;
-    Some(SealedContact { customer: booking.customer.to_string(), sealed: sealed.to_vec() })
-}
-
 /// A message with the contact of its booking, unless that was erased.
 pub(super) async fn insert_contact(
     engine: &Engine,
     tenant: &str,
     body: &str,
-    contact: &SealedContact,
+    sealed_contact: &[u8],
 ) -> Result<String, SubmitError> {
-    let keys = ContactKeys::read(engine, tenant, &contact.customer).await?;
-    let opened = keys.open_sealed(&contact.customer, &contact.sealed);
+    let documents = document_of(tenant, sealed_contact).into_iter().collect();
+    let opened = ContactKeys::read(engine, documents).await?.open_sealed(sealed_contact);
     let field = std::str::from_utf8(CONTACT_FIELD).expect("JSON is UTF-8");
     let opened = serde_json::to_string(&opened).expect("a contact is plain data");
     // The first such field is the booking's own: inside a text its quotes would be escaped, and metadata come later.

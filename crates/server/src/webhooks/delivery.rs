@@ -4,7 +4,6 @@ use boxoffice_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::Topic;
-use crate::contacts::SealedContact;
 
 /// A message for one webhook, as the store keeps it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,7 +16,7 @@ pub(crate) struct Delivery {
     /// The JSON that is sent and signed, without the contact.
     pub(crate) body: String,
     /// What is inserted as the contact when it is sent.
-    pub(crate) contact: Option<SealedContact>,
+    pub(crate) contact: Option<Vec<u8>>,
     pub(crate) created_at_ms: i64,
     pub(crate) state: DeliveryState,
     /// Failed attempts since it was recorded, or was asked for again.

@@ -15,9 +15,7 @@ use boxoffice_engine::{Batch, Engine, InventoryNumber, SubmitError, Subscription
 use serde::{Deserialize, Serialize};
 
 use super::Topic;
-use super::contact_sharing::sealed_contact;
 use super::sold_out::{Sellable, SoldOut, Touched, touched_by};
-use crate::contacts::SealedContact;
 use crate::journal::{Heading, headed};
 use crate::routes::bookings::{AsOf, BookingBody, box_id, kind_of};
 use crate::time::Moment;
@@ -50,7 +48,7 @@ pub(super) struct News {
     pub(super) index: u32,
     pub(super) body: String,
     /// Of the booking that it is about.
-    pub(super) contact: Option<SealedContact>,
+    pub(super) contact: Option<Arc<[u8]>>,
 }
 
 /// Why a journal could not be read on.
@@ -335,7 +333,7 @@ impl<'a> Reader<'a> {
             let Some(booking) = self.booking(id, heading, change) else { continue };
             if let Some(topic) = self.topic_of(change) {
                 let body = self.booking_body(topic, &booking, change, heading.at, batch.sequence);
-                let contact = sealed_contact(&booking);
+                let contact = booking.contact().cloned();
                 self.news.push(News { topic, sequence: batch.sequence, index, body, contact });
             }
         }

@@ -643,7 +643,7 @@ fn pending(webhook: &Webhook, inventory: InventoryNumber, news: News, now: Times
         place,
         topic: news.topic,
         body: news.body,
-        contact: news.contact.filter(|_| webhook.include_contact),
+        contact: news.contact.filter(|_| webhook.include_contact).map(|sealed| sealed.to_vec()),
         created_at_ms: now.0,
         state: DeliveryState::Pending { due_at_ms: now.0 },
         failures: 0,

@@ -3,6 +3,7 @@
 mod backups;
 mod configuration;
 mod databases;
+mod erasures;
 mod exports;
 mod kafka;
 mod keys;

@@ -1,4 +1,4 @@
-//! When moves pause, and what becomes of stores of other formats.
+//! When moves pause, what becomes of stores of other formats, and what removed documents leave behind.
 
 use std::time::Duration;
 
@@ -133,4 +133,49 @@ fn store_of_another_format_or_without_its_log_is_refused() {
     drop(opened);
     let refused = open().map(drop).unwrap_err();
     assert!(refused.contains("the store has format 2"), "{refused}");
+}
+
+#[test]
+fn wiped_document_leaves_no_bytes_in_any_page() {
+    let [store, mark] = [(); 2].map(|()| SharedFile(Arc::new(InMemoryBackend::new())));
+    let logs = [(); 2].map(|()| SharedFile(Arc::new(InMemoryBackend::new())));
+    let open = || {
+        let file = |file: &SharedFile| -> Box<dyn StorageBackend> { Box::new(file.clone()) };
+        let logs = logs.each_ref().map(file);
+        EmbeddedStore::open_files(Files {
+            store: file(&store),
+            mark: file(&mark),
+            logs,
+            ..Files::in_memory()
+        })
+    };
+    let copies_of = |secret: &[u8]| {
+        let mut bytes = vec![0; usize::try_from(store.len().unwrap()).unwrap()];
+        store.read(0, &mut bytes).unwrap();
+        bytes.windows(secret.len()).filter(|window| *window == secret).count()
+    };
+    let opened = open().unwrap();
+    let secrets: Vec<Vec<u8>> = (0..3).map(|_| rand::random::<[u8; 32]>().to_vec()).collect();
+    let named = |number: usize| format!("contact/{number:04}");
+    for round in 0..20 {
+        let others = (0..100).map(|n| (format!("{}/{round}", named(n)), Some(vec![7; 500])));
+        let kept = secrets.iter().enumerate().map(|(n, secret)| (named(n), Some(secret.clone())));
+        opened.write_documents(&others.chain(kept).collect::<Vec<_>>()).unwrap();
+    }
+    let removed: Vec<_> = (0..3).map(|number| (named(number), None)).collect();
+    opened.write_documents(&removed).unwrap();
+    let left: usize = secrets.iter().map(|secret| copies_of(secret)).sum();
+    assert!(left > 0, "redb does not overwrite what it removes");
+    opened.wipe(&secrets).unwrap();
+    for secret in &secrets {
+        assert_eq!(copies_of(secret), 0);
+    }
+    let before = opened.documents("").unwrap();
+    assert_eq!(before.len(), 2_000);
+    opened.close().unwrap();
+    drop(opened);
+    // All pages are checked when it is opened.
+    let opened = open().unwrap();
+    assert!(opened.documents("").unwrap() == before);
+    opened.write_documents(&[(named(0), Some(vec![1]))]).unwrap();
 }

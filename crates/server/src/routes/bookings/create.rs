@@ -25,7 +25,7 @@ use super::slot_info::Expansion;
 use crate::app::App;
 use crate::attempts;
 use crate::caller::Caller;
-use crate::contacts::ContactKeys;
+use crate::contacts::{ContactKeys, made_no_booking, was_not_done};
 use crate::idempotency::IdempotencyKey;
 use crate::ids::uuid;
 use crate::input::{parse, read_small_body};
@@ -230,6 +230,8 @@ pub(crate) struct Sent {
     request: Box<NewBooking>,
     /// The id that it was to have.
     admitted: BookingId,
+    /// The document with the key of its contact.
+    contact_key: Option<String>,
 }
 
 /// Everything before a booking is sent to the engine.
@@ -241,8 +243,9 @@ pub(crate) async fn prepare(
 ) -> Result<Prepared, Problem> {
     let key = key.or_booking_id(request.id);
     let prepared = prepare_command(app, &caller, &key, &request).await;
-    let (inventory, book) = prepared.map_err(|problem| attempts::with_attempt(problem, &caller, &request))?;
-    let sent = Sent { inventory, caller, key, request, admitted: book.id };
+    let (inventory, book, contact_key) =
+        prepared.map_err(|problem| attempts::with_attempt(problem, &caller, &request))?;
+    let sent = Sent { inventory, caller, key, request, admitted: book.id, contact_key };
     let command = sent.asked(app).command(Action::Book(Box::new(book)));
     Ok(Prepared { command, sent })
 }
@@ -252,16 +255,21 @@ async fn prepare_command(
     caller: &Caller,
     key: &IdempotencyKey,
     request: &NewBooking,
-) -> Result<(InventoryNumber, Book), Problem> {
+) -> Result<(InventoryNumber, Book, Option<String>), Problem> {
     let inventory = request.inventory(app, caller).await?;
-    let mut book = request.command(app, caller, inventory, app.engine.now()).await?;
+    let (mut book, new_key) = request.command(app, caller, inventory, app.engine.now())?;
     if app.commands_are_routed
         && let Some(named) = id_under_key(app, caller, key, inventory, request)
     {
         book.id = named;
     }
-    admit_hold(app, caller, inventory, &book, key).await?;
-    Ok((inventory, book))
+    let contact_key = new_key.as_ref().map(|new| new.document().to_owned());
+    app.contacts.keep(new_key.into_iter().collect()).await?;
+    if let Err(problem) = admit_hold(app, caller, inventory, &book, key).await {
+        app.contacts.remove(contact_key.into_iter().collect()).await;
+        return Err(problem);
+    }
+    Ok((inventory, book, contact_key))
 }
 
 impl Prepared {
@@ -296,8 +304,12 @@ impl Prepared {
     async fn hand_over(self, app: &App, request_id: &RequestId) -> Result<Response, Problem> {
         let id = self.sent.admitted;
         let handed_over = app.engine.hand_over(self.sent.inventory, self.command, &request_id.0).await;
-        handed_over
-            .map_err(|error| attempts::with_attempt(error.into(), &self.sent.caller, &self.sent.request))?;
+        if let Err(error) = handed_over {
+            if was_not_done(&error) {
+                app.contacts.remove(self.sent.contact_key.into_iter().collect()).await;
+            }
+            return Err(attempts::with_attempt(error.into(), &self.sent.caller, &self.sent.request));
+        }
         // Nobody will be told what became of it: until it can be looked up it counts.
         let decided_by = app.engine.now().plus_seconds(DECIDED_WITHIN_SECONDS);
         app.rates.settle_hold(&self.sent.caller, id, Some((id, decided_by)));
@@ -348,6 +360,11 @@ impl Sent {
         app: &App,
         answer: Result<Answer, SubmitError>,
     ) -> Result<Granted, Problem> {
+        if let Some(document) = &self.contact_key
+            && made_no_booking(&answer)
+        {
+            app.contacts.remove(vec![document.clone()]).await;
+        }
         let mut granted = self.understand(app, answer).await;
         if let Ok(replay) = &granted
             && replay.answer.replayed

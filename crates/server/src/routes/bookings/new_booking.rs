@@ -16,7 +16,7 @@ use super::body::{string, value};
 use super::create::booking_id_taken;
 use crate::app::App;
 use crate::caller::Caller;
-use crate::contacts::Contact;
+use crate::contacts::{Contact, NewKey};
 use crate::fault::shown;
 use crate::idempotency::Understood;
 use crate::ids::{CustomerReference, TicketId, chosen_id, find_inventory};
@@ -33,10 +33,10 @@ pub(crate) struct NewBooking {
     pub(crate) id: Option<Uuid>,
     #[schema(value_type = CustomerReference)]
     pub(crate) customer: String,
-    /// How to reach the customer about this booking. Encrypted, erasable; shown to `admin` and `operator` only.
+    /// How to reach the customer about this booking. Stored encrypted, and erasable; shown to `admin` and `operator` only.
     #[serde(default)]
     pub(crate) contact: Option<Contact>,
-    /// The caller's own number or name for the booking.
+    /// The caller's own number or name for the booking. Stored in the clear for good: put no contact details here, use `contact`.
     #[serde(default)]
     #[schema(min_length = 1, max_length = 64, pattern = "^[^\\u0000-\\u001F\\u007F-\\u009F]+$")]
     pub(crate) reference: Option<String>,
@@ -70,7 +70,7 @@ pub(crate) struct NewBooking {
     /// Sold at once, without a hold.
     #[serde(default)]
     pub(crate) confirm: Option<bool>,
-    /// The caller's own data, at most 4 KiB.
+    /// The caller's own data, at most 4 KiB. Stored in the clear for good: put no contact details here, use `contact`.
     #[serde(default)]
     #[schema(value_type = Option<Object>)]
     pub(crate) metadata: Option<Object>,
@@ -198,11 +198,6 @@ impl NewBooking {
         }
     }
 
-    /// Whether it has a contact that could be one, of a customer who could be one.
-    pub(crate) fn has_contact_to_keep(&self) -> bool {
-        self.contact.as_ref().is_some_and(|contact| contact.check().is_ok()) && is_customer(&self.customer)
-    }
-
     /// The contact in the answer to this request. It is the request's own: so it need not be opened, and the first answer is repeated as it
     /// was.
     pub(crate) fn contact_for(&self, caller: &Caller) -> Option<Box<Contact>> {
@@ -215,14 +210,15 @@ impl NewBooking {
         find_inventory(&app.engine, &caller.tenant, kind, id).await
     }
 
-    /// The command that makes it. The id of one who chose none says when it was asked for.
-    pub(crate) async fn command(
+    /// The command that makes it, and the key of its contact, which must be kept before the command is submitted. The id of one who
+    /// chose none says when it was asked for.
+    pub(crate) fn command(
         &self,
         app: &App,
         caller: &Caller,
         inventory: InventoryNumber,
         asked_at: Timestamp,
-    ) -> Result<Book, Problem> {
+    ) -> Result<(Book, Option<NewKey>), Problem> {
         let confirm = self.confirm.unwrap_or(false);
         if confirm && !caller.may_take_money() {
             return Err(Problem::forbidden("This key makes holds only."));
@@ -233,18 +229,19 @@ impl NewBooking {
         if chosen.is_some_and(|id| inventory_of(id) == Some(inventory)) {
             return Err(booking_id_taken("Ids of this form are given by the server. Choose another one."));
         }
-        let contact = match &self.contact {
+        let (contact, key) = match &self.contact {
             // A customer who cannot be one is refused below, and leaves nothing behind.
             Some(contact) if is_customer(&self.customer) => {
-                Some(app.contacts.seal(&caller.tenant, &self.customer, contact).await?)
+                let (sealed, key) = app.contacts.seal(&caller.tenant, &self.customer, contact)?;
+                (Some(sealed), Some(key))
             }
-            Some(_) | None => None,
+            Some(_) | None => (None, None),
         };
         let metadata = self.metadata.as_ref().map(|object| {
             let bytes = serde_json::to_vec(object).expect("an object is plain data");
             Arc::from(bytes)
         });
-        Ok(Book {
+        let book = Book {
             id: chosen.unwrap_or_else(|| booking_id(inventory, asked_at, rand::random())),
             customer: self.customer.as_str().into(),
             contact,
@@ -255,7 +252,8 @@ impl NewBooking {
             confirm,
             metadata,
             redeem_code: app.engine.new_redeem_code(),
-        })
+        };
+        Ok((book, key))
     }
 
     fn want(&self) -> Result<Want, Problem> {
