@@ -18,6 +18,7 @@ use crate::problem::Problem;
 use crate::rates::{RateSettings, Rates};
 use crate::secret::Secret;
 use crate::stream::Feeds;
+use crate::tls::ServerTls;
 use crate::trusted_proxies::TrustedProxies;
 use crate::webhooks::Webhooks;
 
@@ -50,6 +51,8 @@ pub(crate) struct AppSettings {
     pub(crate) trusted_proxies: TrustedProxies,
     /// Whether connections of trusted proxies begin with a PROXY header.
     pub(crate) proxy_protocol: bool,
+    /// Accepts TLS; `None`: connections are plain.
+    pub(crate) tls: Option<Arc<ServerTls>>,
     /// How long the answer of an idempotency key is kept.
     pub(crate) idempotency_keep_seconds: u32,
     /// How long holds last in new inventories that do not say so; `None`: as their kind has it.
@@ -69,6 +72,7 @@ impl Default for AppSettings {
             loopback: true,
             trusted_proxies: TrustedProxies::default(),
             proxy_protocol: false,
+            tls: None,
             idempotency_keep_seconds: 86_400,
             hold_ttl_seconds: None,
             rates: RateSettings::default(),

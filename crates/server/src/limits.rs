@@ -46,6 +46,8 @@ pub(crate) const WRITE_STALL_TIMEOUT: Duration = Duration::from_secs(60);
 pub(crate) const STALL_TIMEOUT: Duration = Duration::from_secs(90);
 /// What was taken is answered within this time after the server was asked to stop.
 pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_secs(20);
+/// A TLS handshake must be complete by then.
+pub(crate) const TLS_HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Connections that wait to be taken while sales open.
 pub(crate) const ACCEPT_BACKLOG_CONNECTIONS: u32 = 4_096;
 /// Connections at one time if nothing is said: each costs some ten kilobytes.

@@ -31,8 +31,8 @@ use crate::connections::{ConnectionLimits, Connections, OpenConnection, TooMany}
 use crate::express;
 use crate::guarded::{self, Guarded, Streaming};
 use crate::limits::{
-    ACCEPT_BACKLOG_CONNECTIONS, DRAIN_TIMEOUT, HEAD_BYTES_MAX, HEADERS_MAX, IDLE_TIMEOUT, TURN_AWAY_TIMEOUT,
-    TURNED_AWAY_CONNECTIONS_MAX, UNSENT_BYTES_MAX,
+    ACCEPT_BACKLOG_CONNECTIONS, DRAIN_TIMEOUT, HEAD_BYTES_MAX, HEADERS_MAX, IDLE_TIMEOUT,
+    TLS_HANDSHAKE_TIMEOUT, TURN_AWAY_TIMEOUT, TURNED_AWAY_CONNECTIONS_MAX, UNSENT_BYTES_MAX,
 };
 use crate::outer::RequestId;
 use crate::proxy_protocol;
@@ -131,7 +131,10 @@ pub(crate) async fn serve(
             }
             Err(too_many) => {
                 metrics::counter!("boxoffice_connections_refused_total").increment(1);
-                if let Ok(permit) = Arc::clone(&turned_away).try_acquire_owned() {
+                // A TLS client could not read the answer.
+                if app.settings.tls.is_none()
+                    && let Ok(permit) = Arc::clone(&turned_away).try_acquire_owned()
+                {
                     tokio::spawn(turn_away(stream, too_many, permit));
                 }
             }
@@ -172,6 +175,18 @@ impl Connection {
                 }
                 None => return,
             }
+        }
+        if let Some(tls) = self.app.settings.tls.clone() {
+            let handshake = tokio::time::timeout(TLS_HANDSHAKE_TIMEOUT, tls.accept(stream));
+            return match unless_stopping(&self.app, handshake).await {
+                // Apart, as below.
+                Some(Ok(Ok(stream))) => Box::pin(self.serve(stream, Vec::new(), true)).await,
+                Some(Ok(Err(error))) => {
+                    tracing::debug!(%error, client = %self.address, "a TLS handshake failed");
+                }
+                Some(Err(_)) => tracing::debug!(client = %self.address, "a TLS handshake took too long"),
+                None => {}
+            };
         }
         let Some(ahead) = express::first_bytes(&self.app, &mut stream, &self.open.progress).await else {
             return;

@@ -47,6 +47,7 @@ mod stale;
 mod stream;
 mod submit;
 mod time;
+mod tls;
 mod trusted_proxies;
 mod web;
 mod webhooks;

@@ -38,7 +38,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serve the API (the default).
-    Serve(serve::Options),
+    Serve(Box<serve::Options>),
     /// Serve a filled arena, museum and bakery from memory, with some life in them.
     Demo(demo::Options),
     /// Rehearse an on-sale over HTTP, and check from outside whether every promise was kept.

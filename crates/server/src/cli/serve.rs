@@ -30,6 +30,7 @@ use crate::keys::Role;
 use crate::limits::CONNECTIONS_DEFAULT;
 use crate::listen;
 use crate::rates::RateSettings;
+use crate::tls::{ServerTls, TlsFiles};
 use crate::trusted_proxies::{TrustedProxies, parse_network};
 
 /// How the server runs. A flag beats its environment variable, which beats the configuration file, which beats the default.
@@ -91,6 +92,12 @@ pub(crate) struct Options {
     /// `--trusted-proxies`; a connection of theirs without it is closed. Other peers must not send one.
     #[arg(long, env = "BOXOFFICE_PROXY_PROTOCOL", value_parser = FalseyValueParser::new())]
     proxy_protocol: bool,
+    /// Serve HTTPS with this certificate: a PEM file with the certificate first and its chain after it. Read again on SIGHUP.
+    #[arg(long, env = "BOXOFFICE_TLS_CERT", requires = "tls_key", value_name = "FILE")]
+    tls_cert: Option<PathBuf>,
+    /// The private key of `--tls-cert`: a PEM file that other users of this machine cannot read. Read again on SIGHUP.
+    #[arg(long, env = "BOXOFFICE_TLS_KEY", requires = "tls_cert", value_name = "FILE")]
+    tls_key: Option<PathBuf>,
     /// Holds that each caller may have alive at one time; no limit if not set.
     #[arg(long, env = "BOXOFFICE_LIVE_HOLDS_PER_CALLER", value_parser = value_parser!(u32).range(1..))]
     live_holds_per_caller: Option<u32>,
@@ -148,6 +155,11 @@ async fn serve(options: &Options) -> Result<(), Failure> {
             "--proxy-protocol reads the headers of trusted proxies only: name them with --trusted-proxies",
         ));
     }
+    let tls = options
+        .tls_files()
+        .map(ServerTls::load)
+        .transpose()
+        .map_err(|error| Failure::nonsense(error.to_string()))?;
     let place = options.data.place()?;
     let instances = options.redis.instances()?;
     let locks = instances.as_ref().map(|instances| (instances, options.locks.settings()));
@@ -155,6 +167,7 @@ async fn serve(options: &Options) -> Result<(), Failure> {
     let beside = options.redis.start(&started)?;
     let kafka = options.kafka.start(&started)?;
     let mut settings = options.app_settings();
+    settings.tls = tls.map(Arc::new);
     settings.refused_bookings = beside.as_ref().map(Beside::refused_bookings);
     let loopback = settings.loopback;
     let app = App::new(started.engine, settings)?;
@@ -204,11 +217,17 @@ impl Options {
         }
     }
 
+    fn tls_files(&self) -> Option<TlsFiles> {
+        let files = self.tls_cert.clone().zip(self.tls_key.clone());
+        files.map(|(certificate, key)| TlsFiles { certificate, key })
+    }
+
     fn app_settings(&self) -> AppSettings {
         AppSettings {
             loopback: self.listen.ip().is_loopback() && self.trusted_proxies.is_empty(),
             trusted_proxies: TrustedProxies::new(self.trusted_proxies.clone()),
             proxy_protocol: self.proxy_protocol,
+            tls: None,
             idempotency_keep_seconds: self.idempotency_keep_seconds,
             hold_ttl_seconds: self.hold_ttl_seconds,
             rates: RateSettings {
@@ -235,14 +254,18 @@ pub(super) async fn keep_open(
     let address = listener.local_addr()?;
     // Before anybody is told that it listens: who was told may ask it to stop.
     let signals = Signals::new()?;
-    tracing::info!("listening on http://{address}");
+    let scheme = if app.settings.tls.is_some() { "https" } else { "http" };
+    if let Some(tls) = app.settings.tls.clone() {
+        tokio::spawn(reload_certificate(tls, signal(SignalKind::hangup())?));
+    }
+    tracing::info!("listening on {scheme}://{address}");
     if app.is_open() {
         tracing::warn!(
             "no API key exists: every program on this machine is admin, and a proxy on this machine would make every visitor admin. Before \
              others can reach it, create a key: POST /v1/keys, or boxoffice keys create --role admin"
         );
     }
-    greet(address, app.is_open())?;
+    greet(scheme, address, app.is_open())?;
     let engine = app.engine.clone();
     let changes = kafka.as_ref().map(|kafka| tokio::spawn(changes::send(Arc::clone(&app), kafka.changes())));
     let async_bookings = kafka.as_ref().and_then(Kafka::async_bookings);
@@ -281,13 +304,25 @@ fn not_bound(listen: SocketAddr, error: &std::io::Error) -> Failure {
     })
 }
 
+/// Reads the certificate again on every SIGHUP.
+async fn reload_certificate(tls: Arc<ServerTls>, mut hangup: Signal) {
+    while hangup.recv().await.is_some() {
+        match tls.reload() {
+            Ok(()) => tracing::info!("the TLS certificate was read again"),
+            Err(error) => {
+                tracing::error!(%error, "the new TLS certificate cannot be used; the one before stays");
+            }
+        }
+    }
+}
+
 /// Says where to click.
-fn greet(address: SocketAddr, open: bool) -> Result<(), Failure> {
+fn greet(scheme: &str, address: SocketAddr, open: bool) -> Result<(), Failure> {
     let key = if open { "" } else { " -H 'Authorization: Bearer YOUR-KEY'" };
-    say(format!("Boxoffice is open at http://{address}"))?;
-    say(format!("  the desk      http://{address}/desk"))?;
-    say(format!("  the API       http://{address}/docs"))?;
-    say(format!("  from a shell  curl{key} http://{address}/v1/events"))
+    say(format!("Boxoffice is open at {scheme}://{address}"))?;
+    say(format!("  the desk      {scheme}://{address}/desk"))?;
+    say(format!("  the API       {scheme}://{address}/docs"))?;
+    say(format!("  from a shell  curl{key} {scheme}://{address}/v1/events"))
 }
 
 /// Every connection is an open file; the usual limit is a thousand, and raising it needs nobody's leave.

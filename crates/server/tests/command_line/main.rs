@@ -15,4 +15,5 @@ mod rehearsing;
 mod seccomp;
 mod service_unit;
 mod serving;
+mod tls;
 mod verifying;

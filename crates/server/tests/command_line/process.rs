@@ -91,8 +91,8 @@ impl Server {
         // It says where it is once it can be asked.
         let mut first = String::new();
         stdout.read_line(&mut first).unwrap();
-        let address = first.trim().rsplit("http://").next().unwrap().to_owned();
-        assert!(first.contains("http://"), "{first:?}");
+        let address = first.trim().rsplit("://").next().unwrap().to_owned();
+        assert!(first.contains("://"), "{first:?}");
         Server { child, stdout, address, key: None }
     }
 
