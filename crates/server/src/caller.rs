@@ -182,7 +182,8 @@ fn trace_of_proxy(version: Version, headers: &HeaderMap) -> Option<&'static str>
 fn check_local(method: &Method, credentials: &Credentials<'_>) -> Result<(), Problem> {
     let refuse = |reason: &str| {
         Err(Problem::forbidden(format!(
-            "This server has no API keys, so it serves only pages and programs of its own machine, and {reason}. Create a key: from              this machine `POST /v1/keys` with {{\"role\": \"admin\"}}, or stop the server and run `boxoffice keys create --role admin`. \
+            "This server has no API keys, so it serves only pages and programs of its own machine, and {reason}. Create a key: from \
+             this machine `POST /v1/keys` with {{\"role\": \"admin\"}}, or stop the server and run `boxoffice keys create --role admin`. \
              Then send it as `Authorization: Bearer <key>`."
         )))
     };

@@ -17,6 +17,10 @@ pub(crate) struct TrustedProxies(Vec<IpNet>);
 
 /// The headers that proxies add, in lower case.
 const FORWARDING_HEADERS: [&str; 4] = ["x-forwarded-for", "forwarded", "x-real-ip", "via"];
+/// How the names of others begin: host, protocol, port, prefix and what a proxy is configured to add.
+const FORWARDING_PREFIX: &str = "x-forwarded-";
+/// How one of those is called here.
+const OTHER_FORWARDING_HEADER: &str = "x-forwarded-*";
 
 /// The forwarding headers of a request, each line in the order of the request.
 #[derive(Debug, Default)]
@@ -30,13 +34,17 @@ pub(crate) struct ForwardingHeaders<'a> {
 impl<'a> ForwardingHeaders<'a> {
     pub(crate) fn of(headers: &'a HeaderMap) -> ForwardingHeaders<'a> {
         let lines = |name: &str| headers.get_all(name).iter().map(HeaderValue::as_bytes).collect();
-        let name = FORWARDING_HEADERS.into_iter().find(|name| headers.contains_key(*name));
+        let name = headers.keys().find_map(|name| ForwardingHeaders::known_name(name.as_str()));
         ForwardingHeaders { name, x_forwarded_for: lines("x-forwarded-for"), forwarded: lines("forwarded") }
     }
 
     /// How such a header is written here; `None` if it is another one.
     pub(crate) fn known_name(name: &str) -> Option<&'static str> {
-        FORWARDING_HEADERS.into_iter().find(|known| name.eq_ignore_ascii_case(known))
+        let known = FORWARDING_HEADERS.into_iter().find(|known| name.eq_ignore_ascii_case(known));
+        known.or_else(|| {
+            let beginning = name.get(..FORWARDING_PREFIX.len())?;
+            beginning.eq_ignore_ascii_case(FORWARDING_PREFIX).then_some(OTHER_FORWARDING_HEADER)
+        })
     }
 
     /// Adds a line of a header with a known name.
@@ -109,9 +117,17 @@ impl TrustedProxies {
 pub(crate) fn parse_network(text: &str) -> Result<IpNet, String> {
     let text = text.trim();
     let single = text.parse::<IpAddr>().map(|address| IpNet::from(address.to_canonical()));
-    single
-        .or_else(|_| text.parse::<IpNet>())
-        .map_err(|_| format!("{text:?} is not an address or a network such as 10.0.0.0/8 or 2001:db8::/32"))
+    let network = single.or_else(|_| text.parse::<IpNet>()).map_err(|_| {
+        format!("{text:?} is not an address or a network such as 10.0.0.0/8 or 2001:db8::/32")
+    })?;
+    if let IpNet::V6(mapped) = network
+        && let (Some(address), Some(bits)) =
+            (mapped.addr().to_ipv4_mapped(), mapped.prefix_len().checked_sub(96))
+    {
+        // Addresses are compared as IPv4, so that it would match none.
+        return Err(format!("{text:?} is an IPv4 network in the form of IPv6: write it as {address}/{bits}"));
+    }
+    Ok(network)
 }
 
 /// An address with or without a port, an IPv6 address with or without brackets.
@@ -312,6 +328,9 @@ mod tests {
             ("2001:db8::/32", Some("2001:db8::/32")),
             ("::1", Some("::1/128")),
             ("::ffff:192.0.2.1", Some("192.0.2.1/32")),
+            ("::ffff:10.0.0.0/104", None),
+            ("::ffff:0.0.0.0/96", None),
+            ("::/0", Some("::/0")),
             ("10.0.0.0/33", None),
             ("proxy.example", None),
             ("", None),

@@ -110,7 +110,7 @@ pub(crate) struct Options {
     connections_max: usize,
     /// Connections at one time from one address, or from one /64 of IPv6. For another one, the connection that has been idle for longest is
     /// closed; if none is idle, the new one is turned away with 503. Trusted proxies have no such limit, and connections from this machine
-    /// have it only if this is set.
+    /// have it only if this is set. With `--proxy-protocol` the visitors of a trusted proxy have it.
     /// [default: 1000]
     #[arg(long, env = "BOXOFFICE_CONNECTIONS_PER_ADDRESS", value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     connections_per_address: Option<usize>,
@@ -180,7 +180,7 @@ async fn serve(options: &Options) -> Result<(), Failure> {
         )));
     }
     if let Some(key) = &app.settings.pages_key {
-        // Whoever opens a page can read it.
+        // Each visitor of a page can read it.
         let public = app.keys.check(key).is_some_and(|key| key.role == Role::Public);
         if !public {
             return Err(Failure::nonsense(
@@ -252,7 +252,7 @@ pub(super) async fn keep_open(
     raise_open_files();
     let listener = listen::bind(listen).map_err(|error| not_bound(listen, &error))?;
     let address = listener.local_addr()?;
-    // Before anybody is told that it listens: who was told may ask it to stop.
+    // Before the address is told: its readers may ask for a stop.
     let signals = Signals::new()?;
     let scheme = if app.settings.tls.is_some() { "https" } else { "http" };
     if let Some(tls) = app.settings.tls.clone() {
@@ -261,8 +261,8 @@ pub(super) async fn keep_open(
     tracing::info!("listening on {scheme}://{address}");
     if app.is_open() {
         tracing::warn!(
-            "no API key exists: every program on this machine is admin, and a proxy on this machine would make every visitor admin. Before \
-             others can reach it, create a key: POST /v1/keys, or boxoffice keys create --role admin"
+            "no API key exists: every program on this machine is admin, and a proxy on this machine can make every visitor admin: nginx \
+             from 1.29.7 on cannot be told from a local program. Before others can reach it, create a key: POST /v1/keys, or boxoffice keys create --role admin"
         );
     }
     greet(scheme, address, app.is_open())?;
@@ -282,7 +282,7 @@ pub(super) async fn keep_open(
         // Ended, one way or the other.
         drop(changes.await);
     }
-    // First nobody decides any more, then nothing is decided. Who decides may wait for a database that is away.
+    // First the requests for decisions end, then the decisions. A decision may wait for a database that is away.
     engine.hurry();
     tokio::task::spawn_blocking(move || drop(kafka)).await?;
     if let Some(async_bookings) = async_bookings {

@@ -27,6 +27,7 @@ fn expect_refusal(reply: &Reply, reason: &str) {
     for words in [reason, "no API keys", "keys create --role admin"] {
         assert!(detail.contains(words), "{words:?} is not in {detail}");
     }
+    assert!(!detail.contains("  "), "{detail}");
 }
 
 #[test]
@@ -38,8 +39,16 @@ fn a_server_without_keys_refuses_what_a_proxy_forwarded() {
         ("Forwarded", "for=192.0.2.1"),
         ("X-Real-IP", "192.0.2.1"),
         ("Via", "1.1 proxy"),
+        ("X-Forwarded-Host", "tickets.example"),
+        ("x-forwarded-proto", "https"),
     ] {
-        let reason = format!("through a proxy (`{}`)", name.to_ascii_lowercase());
+        let shown = match name.to_ascii_lowercase() {
+            other if ["x-forwarded-host", "x-forwarded-proto"].contains(&&*other) => {
+                "x-forwarded-*".to_owned()
+            }
+            known => known,
+        };
+        let reason = format!("through a proxy (`{shown}`)");
         let book = || hall.booking_call(&best(1)).header(name, value);
         expect_refusal(&book().send(), &reason);
         expect_refusal(&book().header(FRAMEWORK.0, FRAMEWORK.1).send(), &reason);
