@@ -315,6 +315,9 @@ fn read(input: &[u8]) -> Read<'_> {
             _ => return Read::NotPlain,
         }
     }
+    if request.host.is_none() {
+        return Read::NotPlain;
+    }
     if request.connection.is_some_and(|wish| !wish.eq_ignore_ascii_case("keep-alive") && !request.closes()) {
         return Read::NotPlain;
     }

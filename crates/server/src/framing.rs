@@ -16,14 +16,14 @@ const CHUNK_LINE_BYTES_MAX: usize = 1024;
 /// How far a connection has come.
 #[derive(Debug)]
 pub(crate) struct Framing {
-    part: Part,
-    /// Of the part that is not complete, so much was searched for its end.
+    position: FramePosition,
+    /// How much of the part that is not complete was searched for its end.
     searched_bytes: usize,
     violation: Option<Violation>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum FramePosition {
     Head,
     /// With the bytes that are left of it.
     Body(u64),
@@ -50,6 +50,7 @@ impl Violation {
 const NOT_HTTP: Violation = Violation::bad("The head of the request cannot be understood.");
 const BARE_LINE_FEED: Violation =
     Violation::bad("Each line of the head must end with a carriage return and a line feed.");
+const NO_HOST: Violation = Violation::bad("The request has no `Host` header.");
 const TWO_HOSTS: Violation = Violation::bad("The request has more than one `Host` header.");
 const BAD_LENGTH: Violation = Violation::bad("`Content-Length` must be one number of bytes.");
 const LENGTH_AND_CODING: Violation =
@@ -63,12 +64,12 @@ const HEAD_TOO_LARGE: Violation = Violation {
 
 impl Framing {
     pub(crate) fn new() -> Framing {
-        Framing { part: Part::Head, searched_bytes: 0, violation: None }
+        Framing { position: FramePosition::Head, searched_bytes: 0, violation: None }
     }
 
     /// Whether the next byte belongs to a head.
     pub(crate) fn is_in_head(&self) -> bool {
-        self.part == Part::Head
+        self.position == FramePosition::Head
     }
 
     /// What is wrong with the byte that follows the approved ones. Nothing is approved after it.
@@ -91,35 +92,35 @@ impl Framing {
 
     /// Bytes of the current part, or none if it takes more to tell.
     fn approve_part(&mut self, bytes: &[u8]) -> Result<usize, Violation> {
-        let (approved, next) = match self.part {
-            Part::Head => match self.read_head(bytes)? {
+        let (approved, next) = match self.position {
+            FramePosition::Head => match self.read_head(bytes)? {
                 Some((head_bytes, body)) => (head_bytes, body),
-                None => (0, Part::Head),
+                None => (0, FramePosition::Head),
             },
-            Part::Body(left) => match take(left, bytes) {
-                (taken, 0) => (taken, Part::Head),
-                (taken, left) => (taken, Part::Body(left)),
+            FramePosition::Body(left) => match take(left, bytes) {
+                (taken, 0) => (taken, FramePosition::Head),
+                (taken, left) => (taken, FramePosition::Body(left)),
             },
-            Part::ChunkSize => match line(bytes)? {
+            FramePosition::ChunkSize => match line(bytes)? {
                 Some(text) => (text.len() + 2, after_chunk_size(text)?),
-                None => (0, Part::ChunkSize),
+                None => (0, FramePosition::ChunkSize),
             },
-            Part::Chunk(left) => match take(left, bytes) {
-                (taken, 0) => (taken, Part::ChunkSize),
-                (taken, left) => (taken, Part::Chunk(left)),
+            FramePosition::Chunk(left) => match take(left, bytes) {
+                (taken, 0) => (taken, FramePosition::ChunkSize),
+                (taken, left) => (taken, FramePosition::Chunk(left)),
             },
-            Part::Trailers(before) => match line(bytes)? {
-                Some([]) => (2, Part::Head),
+            FramePosition::Trailers(before) => match line(bytes)? {
+                Some([]) => (2, FramePosition::Head),
                 Some(text) if before + text.len() > HEAD_BYTES_MAX => return Err(BAD_CHUNK),
-                Some(text) => (text.len() + 2, Part::Trailers(before + text.len() + 2)),
-                None => (0, Part::Trailers(before)),
+                Some(text) => (text.len() + 2, FramePosition::Trailers(before + text.len() + 2)),
+                None => (0, FramePosition::Trailers(before)),
             },
         };
-        self.part = next;
+        self.position = next;
         Ok(approved)
     }
 
-    fn read_head(&mut self, bytes: &[u8]) -> Result<Option<(usize, Part)>, Violation> {
+    fn read_head(&mut self, bytes: &[u8]) -> Result<Option<(usize, FramePosition)>, Violation> {
         // Bytes that trickle in are not parsed again from the beginning unless the end of the head is among them.
         let new = &bytes[self.searched_bytes.saturating_sub(3)..];
         let may_be_complete =
@@ -160,28 +161,35 @@ fn take(left: u64, bytes: &[u8]) -> (usize, u64) {
 }
 
 /// What follows this head.
-fn body_after(head: &httparse::Request<'_, '_>) -> Result<Part, Violation> {
+fn body_after(head: &httparse::Request<'_, '_>) -> Result<FramePosition, Violation> {
     let named = |name: &'static str| {
         let headers = head.headers.iter().filter(move |header| header.name.eq_ignore_ascii_case(name));
         headers.map(|header| header.value)
     };
-    if named("host").count() > 1 {
-        return Err(TWO_HOSTS);
+    match named("host").count() {
+        // HTTP/1.0 has none.
+        0 if head.version == Some(1) => return Err(NO_HOST),
+        0 | 1 => {}
+        _ => return Err(TWO_HOSTS),
     }
     let mut lengths = named("content-length");
     let mut codings = named("transfer-encoding");
     match (lengths.next(), codings.next()) {
-        (None, None) => Ok(Part::Head),
+        (None, None) => Ok(FramePosition::Head),
         (Some(_), Some(_)) => Err(LENGTH_AND_CODING),
         (Some(length), None) => match content_length(length) {
             Some(_) if lengths.next().is_some() => Err(BAD_LENGTH),
-            Some(0) => Ok(Part::Head),
-            Some(bytes) => Ok(Part::Body(bytes)),
+            Some(0) => Ok(FramePosition::Head),
+            Some(bytes) => Ok(FramePosition::Body(bytes)),
             None => Err(BAD_LENGTH),
         },
         (None, Some(coding)) => {
             let is_chunked = head.version == Some(1) && coding.eq_ignore_ascii_case(b"chunked");
-            if is_chunked && codings.next().is_none() { Ok(Part::ChunkSize) } else { Err(UNKNOWN_CODING) }
+            if is_chunked && codings.next().is_none() {
+                Ok(FramePosition::ChunkSize)
+            } else {
+                Err(UNKNOWN_CODING)
+            }
         }
     }
 }
@@ -203,13 +211,13 @@ fn line(bytes: &[u8]) -> Result<Option<&[u8]>, Violation> {
     }
 }
 
-fn after_chunk_size(line: &[u8]) -> Result<Part, Violation> {
+fn after_chunk_size(line: &[u8]) -> Result<FramePosition, Violation> {
     let size = line.split(|byte| *byte == b';').next().unwrap_or_default();
     let is_hexadecimal = (1..=15).contains(&size.len()) && size.iter().all(u8::is_ascii_hexdigit);
     let size = std::str::from_utf8(size).ok().filter(|_| is_hexadecimal);
     match size.and_then(|digits| u64::from_str_radix(digits, 16).ok()) {
-        Some(0) => Ok(Part::Trailers(0)),
-        Some(bytes) => Ok(Part::Chunk(bytes + 2)),
+        Some(0) => Ok(FramePosition::Trailers(0)),
+        Some(bytes) => Ok(FramePosition::Chunk(bytes + 2)),
         None => Err(BAD_CHUNK),
     }
 }
@@ -252,6 +260,9 @@ mod tests {
             ("GET / HTTP/1.1\nhost: a\n\n".to_owned(), Some(BARE_LINE_FEED)),
             (format!("\n{GET}"), Some(BARE_LINE_FEED)),
             (post("HOST: a\r\n", ""), Some(TWO_HOSTS)),
+            ("GET / HTTP/1.1\r\n\r\n".to_owned(), Some(NO_HOST)),
+            ("GET http://a/ HTTP/1.1\r\nx-host: a\r\n\r\n".to_owned(), Some(NO_HOST)),
+            ("GET / HTTP/1.1\r\nhost:\r\n\r\n".to_owned(), None),
             (post("folded: a\r\n b\r\n", ""), Some(NOT_HTTP)),
             (post("name : a\r\n", ""), Some(NOT_HTTP)),
             ("GET / HTTP/2.0\r\n\r\n".to_owned(), Some(NOT_HTTP)),

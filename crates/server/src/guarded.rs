@@ -411,7 +411,7 @@ mod tests {
 
     use super::*;
 
-    const HEAD: &str = "POST / HTTP/1.1\r\ncontent-length: 9\r\n\r\n";
+    const HEAD: &str = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n";
 
     fn pair() -> (Guarded<tokio::io::DuplexStream>, Arc<Progress>, tokio::io::DuplexStream) {
         let (ours, theirs) = tokio::io::duplex(64);

@@ -19,6 +19,8 @@ fn ambiguous_request_gets_400_and_ends_the_connection_in_both_lanes() {
     let in_chunks = format!("{book}Transfer-Encoding: chunked\r\n\r\n{chunks}");
     let list = format!("GET /v1/events HTTP/1.1\r\n{host}\r\n");
     let rows = [
+        ("no host", format!("POST /v1/bookings HTTP/1.1\r\n{kind}{length}\r\n{body}")),
+        ("no host of a list", "GET /v1/events HTTP/1.1\r\n\r\n".to_owned()),
         ("two hosts", format!("{book}{host}{length}\r\n{body}")),
         ("another host", format!("{book}{length}Host: evil.example\r\n\r\n{body}")),
         ("two hosts of a list", format!("GET /v1/events HTTP/1.1\r\n{host}{host}\r\n")),
