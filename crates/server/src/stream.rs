@@ -24,6 +24,7 @@ use tokio::time::Instant;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::ids::inventory_not_found;
+use crate::limits::KEYS_REFRESHED_EVERY;
 use crate::listen;
 use crate::packing::{Packing, Text};
 use crate::problem::Problem;
@@ -224,15 +225,19 @@ pub(crate) fn event_stream(
     endless(messages.take_until(Box::pin(end_of_stream(app, caller))))
 }
 
-/// Waits until the server stops, or the key that a stream was opened with is revoked. A key that another server revoked is
-/// known [`KEYS_REFRESHED_EVERY`](crate::limits::KEYS_REFRESHED_EVERY) later.
+/// Waits until the server stops, or the key that a stream was opened with is revoked; without a key, until the first one exists.
+/// What another server did to a key is known [`KEYS_REFRESHED_EVERY`] later.
 fn end_of_stream(app: &Arc<App>, caller: &Caller) -> impl Future<Output = ()> + Send + use<> {
     let (app, key) = (Arc::clone(app), caller.key.clone());
     async move {
         let revocation = async {
             match &key {
                 Some(key) => app.keys.revocation(key).await,
-                None => std::future::pending().await,
+                None => {
+                    while app.keys.is_empty() {
+                        tokio::time::sleep(KEYS_REFRESHED_EVERY).await;
+                    }
+                }
             }
         };
         let mut stopping = app.stopping.subscribe();

@@ -117,11 +117,11 @@ impl Server {
     }
 
     /// Opens a live stream and reads its first message.
-    pub(crate) fn stream(&self, key: &str, path: &str) -> BufReader<TcpStream> {
+    pub(crate) fn stream(&self, key: Option<&str>, path: &str) -> BufReader<TcpStream> {
         let mut stream = TcpStream::connect(&self.address).expect("it listens");
         stream.set_read_timeout(Some(DEADLINE)).expect("a socket has one");
-        let head =
-            format!("GET {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {key}\r\n\r\n", self.address);
+        let key = key.map(|key| format!("Authorization: Bearer {key}\r\n")).unwrap_or_default();
+        let head = format!("GET {path} HTTP/1.1\r\nHost: {}\r\n{key}\r\n", self.address);
         stream.write_all(head.as_bytes()).expect("it reads");
         let mut stream = BufReader::new(stream);
         assert!(next_message(&mut stream), "{path} has no first message");

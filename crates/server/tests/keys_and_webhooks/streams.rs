@@ -1,4 +1,4 @@
-//! What becomes of open live streams when a key is revoked.
+//! What becomes of open live streams when a key is revoked, or the first one is made.
 
 use std::io::BufRead;
 use std::time::{Duration, Instant};
@@ -24,8 +24,8 @@ fn revoked_key_loses_its_open_streams_and_another_key_keeps_its_own() {
     let booking = server.post(Some(&seller), "/v1/bookings", &wanted).expect(201);
     let booking = format!("/v1/bookings/{}", text(&booking["id"]));
     let paths = ["/v1/events/gala/stream", &*format!("{booking}/stream")];
-    let of_seller = paths.map(|path| server.stream(&seller, path));
-    let of_admin = paths.map(|path| server.stream(&admin, path));
+    let of_seller = paths.map(|path| server.stream(Some(&seller), path));
+    let of_admin = paths.map(|path| server.stream(Some(&admin), path));
 
     server.delete(Some(&admin), &format!("/v1/keys/{}", text(&made["id"]))).expect(204);
     let revoked = Instant::now();
@@ -40,5 +40,22 @@ fn revoked_key_loses_its_open_streams_and_another_key_keeps_its_own() {
     server.post(Some(&admin), &format!("{booking}/confirm"), &json!({})).expect(200);
     for (mut stream, path) in of_admin.into_iter().zip(paths) {
         assert!(next_message(&mut stream), "{path} of another key has ended");
+    }
+}
+
+#[test]
+fn stream_without_a_key_ends_when_the_first_key_is_made() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), &[]);
+    let event = json!({ "id": "gala", "name": "Gala", "currency": "TWD",
+        "areas": [{ "name": "floor", "price": 0, "capacity": 5 }] });
+    server.post(None, "/v1/events", &event).expect(201);
+    let mut stream = server.stream(None, "/v1/events/gala/stream");
+    server.first_key();
+    let made = Instant::now();
+    let mut line = String::new();
+    while stream.read_line(&mut line).expect("it ends or says something") > 0 {
+        assert!(made.elapsed() < ENDED_WITHIN, "it is still open");
+        line.clear();
     }
 }
