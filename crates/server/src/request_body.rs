@@ -50,7 +50,7 @@ impl RequestBody {
             if reading.incoming.is_end_stream() {
                 return true;
             }
-            // To read would ask the client for a body that nobody wants.
+            // To read would ask the client for a body that the handler left.
             if reading.awaits_continue || reading.incoming.size_hint().lower() > DRAINED_BODY_BYTES_MAX {
                 return false;
             }

@@ -30,7 +30,7 @@ impl AttemptSlots {
     }
 
     /// A slot for a tenant, if it may have another one while so many tenants have something to send or under way.
-    pub(super) fn take(&mut self, tenant: &Arc<str>, tenants: usize) -> Option<AttemptSlot> {
+    pub(super) fn try_acquire(&mut self, tenant: &Arc<str>, tenants: usize) -> Option<AttemptSlot> {
         let share = (ATTEMPTS_AT_ONCE / tenants.max(1)).max(1);
         let all: usize = self.by_tenant.values().map(attempts_of).sum();
         let slots = self.by_tenant.entry(Arc::clone(tenant)).or_default();
@@ -49,14 +49,14 @@ mod tests {
 
     /// Takes as many as a tenant gets.
     fn take_all(slots: &mut AttemptSlots, tenant: &str, tenants: usize) -> Vec<AttemptSlot> {
-        std::iter::from_fn(|| slots.take(&tenant.into(), tenants)).collect()
+        std::iter::from_fn(|| slots.try_acquire(&tenant.into(), tenants)).collect()
     }
 
     #[test]
     fn tenant_gets_its_share_at_once_whatever_others_hold() {
         let mut slots = AttemptSlots::default();
         let first = take_all(&mut slots, "a", 1);
-        assert_eq!(first.len(), 64, "all of them while nobody else has work");
+        assert_eq!(first.len(), 64, "all of them while no other tenant has work");
         let second = take_all(&mut slots, "b", 2);
         assert_eq!(second.len(), 32, "half of them, although none is free");
         assert_eq!(take_all(&mut slots, "a", 2).len(), 0, "more than its share already");

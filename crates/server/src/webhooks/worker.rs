@@ -179,7 +179,7 @@ impl Worker {
         while !waiting.is_empty() {
             waiting.retain(|tenant, webhooks| {
                 let Some(&webhook) = webhooks.front() else { return false };
-                let Some(slot) = self.slots.take(tenant, tenants) else { return false };
+                let Some(slot) = self.slots.try_acquire(tenant, tenants) else { return false };
                 let endpoint = self.endpoints.get_mut(&webhook.id).expect("it was found above");
                 // To the end of the queue, or out of it.
                 webhooks.rotate_left(1);

@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// Longer than every deadline of the server for one request. A connection on which nothing comes for so long hangs.
+/// Longer than every deadline of the server for one request. A connection on which nothing comes for this time hangs.
 const SILENCE_MAX: Duration = Duration::from_secs(40);
 const ID: &str = "x-request-id";
 
