@@ -12,7 +12,9 @@ use crate::body_budget::BodyBudget;
 use crate::caller::OPEN_TENANT;
 use crate::contacts::Contacts;
 use crate::keys::Keys;
-use crate::limits::{BODIES_BYTES_MAX, KEYS_REFRESHED_EVERY, MEASURES_SUMMED_UP_EVERY};
+use crate::limits::{
+    BODIES_BYTES_MAX, KEYS_REFRESHED_EVERY, MEASURES_SUMMED_UP_EVERY, PUBLIC_BATCHES_BYTES_MAX,
+};
 use crate::measure::Measures;
 use crate::problem::Problem;
 use crate::rates::{RateSettings, Rates};
@@ -34,6 +36,8 @@ pub(crate) struct App {
     pub(crate) measures: Measures,
     pub(crate) attempts: Attempts,
     pub(crate) bodies: Arc<BodyBudget>,
+    /// Of the batches of `public` keys.
+    pub(crate) public_batches: Arc<BodyBudget>,
     pub(crate) settings: AppSettings,
     /// Whether commands go through a log, and can be taken before they are decided.
     pub(crate) commands_are_routed: bool,
@@ -102,6 +106,7 @@ impl App {
             measures: Measures::install(),
             attempts: Attempts::new(),
             bodies: BodyBudget::new(BODIES_BYTES_MAX),
+            public_batches: BodyBudget::new(PUBLIC_BATCHES_BYTES_MAX),
             settings,
             commands_are_routed,
             stopping: watch::Sender::new(false),

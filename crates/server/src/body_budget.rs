@@ -1,7 +1,8 @@
 //! One budget for the bytes of all request bodies in memory.
 //!
 //! Each body is bounded, but many clients can leave one unfinished at the same time. Bytes are reserved as a buffer grows, so a length that is
-//! only announced costs nothing. Who finds the budget used up gets 503 with `Retry-After`.
+//! only announced costs nothing. A request that finds the budget used up gets 503 with `Retry-After`. Batches of `public` keys have a
+//! smaller budget of their own: visitors cannot use up that of the house.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

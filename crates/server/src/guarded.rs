@@ -29,21 +29,24 @@ pub(crate) struct Progress {
     is_in_head: AtomicBool,
     is_answering: AtomicBool,
     is_streaming: AtomicBool,
+    is_writing: AtomicBool,
     eviction: Notify,
 }
 
-/// A response whose body has no known length is being written, for as long as this lives.
-pub(crate) struct Streaming(Arc<Progress>);
+/// Lives until hyper has all of a response's body.
+pub(crate) struct StreamGuard(Arc<Progress>);
 
-impl Streaming {
-    pub(crate) fn begin(progress: &Arc<Progress>) -> Streaming {
+impl StreamGuard {
+    pub(crate) fn begin(progress: &Arc<Progress>) -> StreamGuard {
         progress.is_streaming.store(true, Ordering::Relaxed);
-        Streaming(Arc::clone(progress))
+        StreamGuard(Arc::clone(progress))
     }
 }
 
-impl Drop for Streaming {
+impl Drop for StreamGuard {
     fn drop(&mut self) {
+        // What hyper has is not written yet.
+        self.0.is_writing.store(true, Ordering::Relaxed);
         self.0.is_streaming.store(false, Ordering::Relaxed);
         self.0.moved();
     }
@@ -57,13 +60,15 @@ impl Progress {
             is_in_head: AtomicBool::new(false),
             is_answering: AtomicBool::new(false),
             is_streaming: AtomicBool::new(false),
+            is_writing: AtomicBool::new(false),
             eviction: Notify::new(),
         }
     }
 
-    /// Since when the connection has waited for its client; `None` while a request is answered.
+    /// Since when the connection has waited for its client; `None` while a request is answered, up to the last byte of the response.
     pub(crate) fn idle_since(&self) -> Option<Instant> {
-        let is_busy = self.is_answering() || self.is_streaming.load(Ordering::Relaxed);
+        let is_streaming = self.is_streaming.load(Ordering::Relaxed);
+        let is_busy = self.is_answering() || is_streaming || self.is_writing.load(Ordering::Relaxed);
         (!is_busy).then(|| self.last_moved())
     }
 
@@ -131,7 +136,7 @@ pub(crate) struct Guarded<S> {
     stream: S,
     /// What was read and not passed on.
     ahead: Vec<u8>,
-    /// So much of it can be passed on.
+    /// How much of it can be passed on.
     approved_bytes: usize,
     framing: Framing,
     progress: Arc<Progress>,
@@ -139,13 +144,13 @@ pub(crate) struct Guarded<S> {
     write: Deadline,
     /// What is left to be written of the answer to a head that was refused.
     refusal: Vec<u8>,
-    linger: Linger,
+    linger: LingeringClose,
 }
 
 /// The end of a connection. A socket that is closed with unread bytes in it sends a reset, and the client may lose a response that it has not
 /// read yet. So the server ends its own side, and reads and discards until the client ends the other one.
 #[derive(Debug)]
-struct Linger {
+struct LingeringClose {
     has_begun: bool,
     discarded_bytes: usize,
     deadline: Deadline,
@@ -198,7 +203,11 @@ impl<S> Guarded<S> {
             head: Deadline::new(HEAD_READ_TIMEOUT),
             write: Deadline::new(WRITE_STALL_TIMEOUT),
             refusal: Vec::new(),
-            linger: Linger { has_begun: false, discarded_bytes: 0, deadline: Deadline::new(LINGER_TIMEOUT) },
+            linger: LingeringClose {
+                has_begun: false,
+                discarded_bytes: 0,
+                deadline: Deadline::new(LINGER_TIMEOUT),
+            },
         };
         guarded.end_at_violation();
         guarded
@@ -392,7 +401,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Guarded<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.poll_refusal(context))?;
-        Pin::new(&mut self.stream).poll_flush(context)
+        let flushed = ready!(Pin::new(&mut self.stream).poll_flush(context));
+        // hyper flushes when it has written all that it has.
+        self.progress.is_writing.store(false, Ordering::Relaxed);
+        Poll::Ready(flushed)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -530,6 +542,25 @@ mod tests {
             assert_eq!(began.elapsed().as_secs(), LINGER_TIMEOUT.as_secs(), "sending: {is_sending}");
             drop(sending.await);
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn connection_is_busy_until_its_response_is_written() {
+        let (mut guarded, progress, mut client) = pair();
+        let guard = StreamGuard::begin(&progress);
+        assert_eq!(progress.idle_since(), None, "hyper takes the body");
+        drop(guard);
+        assert_eq!(progress.idle_since(), None, "hyper has the body");
+        let writing = tokio::spawn(async move {
+            guarded.write_all(&[7; 100]).await.unwrap();
+            guarded.flush().await.unwrap();
+            guarded
+        });
+        client.read_exact(&mut [0; 30]).await.unwrap();
+        assert_eq!(progress.idle_since(), None, "the client has a part of it");
+        client.read_exact(&mut [0; 70]).await.unwrap();
+        drop(writing.await.unwrap());
+        assert!(progress.idle_since().is_some());
     }
 
     #[tokio::test(start_paused = true)]

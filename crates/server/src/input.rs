@@ -18,6 +18,7 @@ use crate::by_name::ByName;
 use crate::fault;
 use crate::limits::{
     BODY_BYTES_MAX, BODY_READ_TIMEOUT, DISCARDED_BYTES_MAX, LARGE_BODY_BYTES_MAX, LARGE_BODY_READ_TIMEOUT,
+    PUBLIC_BATCH_BYTES_MAX,
 };
 use crate::problem::Problem;
 
@@ -94,7 +95,8 @@ pub(crate) async fn read_large_body(
 ) -> Result<LargeBody, Problem> {
     let is_large = announced_bytes(headers).is_none_or(|bytes| bytes >= SPARE_BUFFER_BYTES_MIN as u64);
     let spare = if is_large && bytes_max >= LARGE_BODY_BYTES_MAX { SPARE.lock().pop() } else { None };
-    let buffer = BodyBuffer::new(&app.bodies, spare.unwrap_or_default()).map_err(out_of_budget)?;
+    let budget = if bytes_max == PUBLIC_BATCH_BYTES_MAX { &app.public_batches } else { &app.bodies };
+    let buffer = BodyBuffer::new(budget, spare.unwrap_or_default()).map_err(out_of_budget)?;
     let mut body_read = LargeBody(buffer);
     read_body(headers, body, bytes_max, &mut body_read.0).await?;
     Ok(body_read)
@@ -120,7 +122,7 @@ async fn read_body(
         let detail = format!("The body may have at most {bytes_max} bytes.");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "PAYLOAD_TOO_LARGE", detail)
     };
-    // Whoever asks before sending is not sending yet.
+    // A client that asks first is not sending yet.
     let discarded_max = if headers.contains_key(header::EXPECT) { 0 } else { DISCARDED_BYTES_MAX };
     if announced_bytes(headers).is_some_and(|bytes| bytes > (bytes_max + discarded_max) as u64) {
         return Err(too_large());
@@ -128,9 +130,9 @@ async fn read_body(
     let timeout = if bytes_max > BODY_BYTES_MAX { LARGE_BODY_READ_TIMEOUT } else { BODY_READ_TIMEOUT };
     match tokio::time::timeout(timeout, collect(body, bytes_max, buffer)).await {
         Ok(Ok(())) => {}
-        Ok(Err(Unread::TooLarge)) => return Err(too_large()),
-        Ok(Err(Unread::OutOfBudget(full))) => return Err(out_of_budget(full)),
-        Ok(Err(Unread::Broken(error))) => {
+        Ok(Err(BodyReadError::TooLarge)) => return Err(too_large()),
+        Ok(Err(BodyReadError::OutOfBudget(full))) => return Err(out_of_budget(full)),
+        Ok(Err(BodyReadError::Broken(error))) => {
             let detail = format!("The body ended before it was complete: {error}.");
             return Err(Problem::new(StatusCode::BAD_REQUEST, "MALFORMED_JSON", detail));
         }
@@ -152,20 +154,20 @@ async fn read_body(
 }
 
 /// Why a body is not in the buffer.
-enum Unread {
+enum BodyReadError {
     TooLarge,
     OutOfBudget(OutOfBudget),
     Broken(axum::Error),
 }
 
-/// All of a body. If it is too large, what follows is read and dropped, up to a bound: whoever hangs up on a client that is still sending
-/// takes the answer away from it.
-async fn collect(mut body: Body, bytes_max: usize, buffer: &mut BodyBuffer) -> Result<(), Unread> {
+/// All of a body. If it is too large, what follows is read and dropped, up to a bound: a client that is still sending would not receive
+/// the response of a server that closes the connection.
+async fn collect(mut body: Body, bytes_max: usize, buffer: &mut BodyBuffer) -> Result<(), BodyReadError> {
     let mut discarded = 0;
     while let Some(frame) = body.frame().await {
-        let Ok(data) = frame.map_err(Unread::Broken)?.into_data() else { continue };
+        let Ok(data) = frame.map_err(BodyReadError::Broken)?.into_data() else { continue };
         if discarded == 0 && buffer.bytes().len() + data.len() <= bytes_max {
-            buffer.append(&data, bytes_max).map_err(Unread::OutOfBudget)?;
+            buffer.append(&data, bytes_max).map_err(BodyReadError::OutOfBudget)?;
             continue;
         }
         discarded += data.len();
@@ -173,7 +175,7 @@ async fn collect(mut body: Body, bytes_max: usize, buffer: &mut BodyBuffer) -> R
             break;
         }
     }
-    if discarded == 0 { Ok(()) } else { Err(Unread::TooLarge) }
+    if discarded == 0 { Ok(()) } else { Err(BodyReadError::TooLarge) }
 }
 
 const _: () = assert!(BODY_READ_TIMEOUT.as_nanos() >= Duration::from_secs(1).as_nanos());

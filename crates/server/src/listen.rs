@@ -4,18 +4,17 @@ use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, LazyLock};
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::ConnectInfo;
 use axum::http::{HeaderValue, Request, header};
 use axum::response::Response;
-use http_body_util::BodyExt;
-use hyper::body::{Body as _, Incoming};
+use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -23,13 +22,13 @@ use rustix::process::{getpriority_process, setpriority_process};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::runtime::{Builder, Handle, Runtime};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tower_service::Service;
 
 use crate::app::App;
 use crate::connections::{ConnectionLimits, Connections, OpenConnection, TooMany};
 use crate::express;
-use crate::guarded::{self, Guarded, Streaming};
+use crate::guarded::{self, Guarded, Progress, StreamGuard};
 use crate::limits::{
     ACCEPT_BACKLOG_CONNECTIONS, DRAIN_TIMEOUT, HEAD_BYTES_MAX, HEADERS_MAX, IDLE_TIMEOUT,
     TLS_HANDSHAKE_TIMEOUT, TURN_AWAY_TIMEOUT, TURNED_AWAY_CONNECTIONS_MAX, UNSENT_BYTES_MAX,
@@ -130,12 +129,15 @@ pub(crate) async fn serve(
                 Connection { app, address, router, open }.take(stream);
             }
             Err(too_many) => {
-                metrics::counter!("boxoffice_connections_refused_total").increment(1);
+                count_refused();
                 // A TLS client could not read the answer.
                 if app.settings.tls.is_none()
                     && let Ok(permit) = Arc::clone(&turned_away).try_acquire_owned()
                 {
-                    tokio::spawn(turn_away(stream, too_many, permit));
+                    tokio::spawn(async move {
+                        turn_away(stream, too_many).await;
+                        drop(permit);
+                    });
                 }
             }
         }
@@ -146,7 +148,7 @@ pub(crate) async fn serve(
     }
 }
 
-/// What whoever serves a connection has to know.
+/// A connection, and what it takes to serve it.
 struct Connection {
     app: Arc<App>,
     address: SocketAddr,
@@ -167,8 +169,20 @@ impl Connection {
     async fn begin(mut self, mut stream: TcpStream) {
         let settings = &self.app.settings;
         if settings.proxy_protocol && settings.trusted_proxies.contains(self.address.ip()) {
-            match unless_stopping(&self.app, proxy_protocol::read_source(&mut stream)).await {
-                Some(Ok(source)) => self.address = source.unwrap_or(self.address),
+            let source = proxy_protocol::read_source(&mut stream);
+            match unless_ended(&self.app, &self.open.progress, source).await {
+                Some(Ok(None)) => {}
+                Some(Ok(Some(client))) => {
+                    self.address = client;
+                    let is_trusted_proxy = settings.trusted_proxies.contains(client.ip());
+                    if let Err(too_many) = self.open.count_by(client.ip(), is_trusted_proxy) {
+                        count_refused();
+                        if settings.tls.is_none() {
+                            turn_away(stream, too_many).await;
+                        }
+                        return;
+                    }
+                }
                 Some(Err(error)) => {
                     let proxy = self.address;
                     return tracing::warn!(%error, %proxy, "a connection of a trusted proxy has no PROXY header");
@@ -178,7 +192,7 @@ impl Connection {
         }
         if let Some(tls) = self.app.settings.tls.clone() {
             let handshake = tokio::time::timeout(TLS_HANDSHAKE_TIMEOUT, tls.accept(stream));
-            return match unless_stopping(&self.app, handshake).await {
+            return match unless_ended(&self.app, &self.open.progress, handshake).await {
                 // Apart, as below.
                 Some(Ok(Ok(stream))) => Box::pin(self.serve(stream, Vec::new(), true)).await,
                 Some(Ok(Err(error))) => {
@@ -228,13 +242,9 @@ impl Connection {
             progress.set_answering(true);
             async move {
                 let response = answer(&app, address, router, request).await;
-                let has_length = response.body().size_hint().exact().is_some();
-                let streaming = (!has_length).then(|| Streaming::begin(&progress));
+                let guard = StreamGuard::begin(&progress);
                 progress.set_answering(false);
-                Ok::<_, Infallible>(match streaming {
-                    Some(streaming) => response.map(|body| keep_with_body(streaming, body)),
-                    None => response,
-                })
+                Ok::<_, Infallible>(response.map(|body| GuardedBody { body, _guard: guard }))
             }
         });
         let mut builder = http1::Builder::new();
@@ -282,12 +292,30 @@ impl Connection {
     }
 }
 
-/// A body that lives as long as its stream is counted.
-fn keep_with_body(streaming: Streaming, body: Body) -> Body {
-    Body::new(body.map_frame(move |frame| {
-        let _ = &streaming;
-        frame
-    }))
+/// A response's body. Its connection counts as busy until hyper has all of it.
+struct GuardedBody {
+    body: Body,
+    _guard: StreamGuard,
+}
+
+impl hyper::body::Body for GuardedBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }
 
 /// The router's response. It announces the close of the connection if no request can follow, or if the server is stopping.
@@ -307,13 +335,14 @@ async fn answer(app: &App, address: SocketAddr, mut router: Router, request: Req
     response
 }
 
-/// Waits for the start of a connection; `None` if the server is asked to stop meanwhile.
-async fn unless_stopping<T>(app: &App, start: impl Future<Output = T>) -> Option<T> {
+/// Waits for the start of a connection; `None` if meanwhile the server is asked to stop, or the connection to make room.
+async fn unless_ended<T>(app: &App, progress: &Progress, start: impl Future<Output = T>) -> Option<T> {
     let mut stopping = app.stopping.subscribe();
     tokio::select! {
         biased;
         result = start => Some(result),
         _ = stopping.wait_for(|stopping| *stopping) => None,
+        () = progress.evicted() => None,
     }
 }
 
@@ -340,8 +369,12 @@ fn is_stream(head: &[u8]) -> bool {
     is_get && path.is_some_and(|path| path.ends_with(b"/stream"))
 }
 
+fn count_refused() {
+    metrics::counter!("boxoffice_connections_refused_total").increment(1);
+}
+
 /// Says why before it hangs up.
-async fn turn_away(mut stream: TcpStream, too_many: TooMany, _permit: OwnedSemaphorePermit) {
+async fn turn_away(mut stream: TcpStream, too_many: TooMany) {
     let detail = match too_many {
         TooMany::InAll => "Too many connections are open.",
         TooMany::OfNetwork => "Too many connections are open from this address.",
@@ -360,7 +393,7 @@ async fn turn_away(mut stream: TcpStream, too_many: TooMany, _permit: OwnedSemap
         guarded::close(stream).await;
         io::Result::Ok(())
     };
-    // Whoever was turned away may be gone.
+    // The client may be gone.
     drop(tokio::time::timeout(TURN_AWAY_TIMEOUT, sent_and_closed).await);
 }
 

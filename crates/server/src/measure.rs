@@ -76,7 +76,7 @@ impl Measures {
 
     /// All that was counted, and what can be read off now.
     pub(crate) fn render(&self, app: &App) -> String {
-        gauge!(BODY_BYTES).set(app.bodies.reserved_bytes() as f64);
+        gauge!(BODY_BYTES).set((app.bodies.reserved_bytes() + app.public_batches.reserved_bytes()) as f64);
         gauge!(QUEUE).set(app.engine.waiting() as f64);
         gauge!(QUEUE_MAX).set(app.engine.waiting_max() as f64);
         gauge!(EXPIRY_LAG).set(app.engine.expiry_lag().as_secs_f64());

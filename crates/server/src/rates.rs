@@ -13,7 +13,7 @@ use crate::caller::Caller;
 use crate::client_network::ClientNetwork;
 use crate::problem::Problem;
 
-/// Callers that are remembered at one time. Whoever is forgotten starts with a full bucket.
+/// Callers that are remembered at one time. A caller that is forgotten starts with a full bucket.
 const CALLERS_MAX: usize = 100_000;
 
 /// What callers may do.
@@ -219,8 +219,15 @@ fn refilled<K: Hash + Eq>(
 ) -> (&mut Bucket, f64) {
     let rate = f64::from(rate);
     if buckets.len() >= CALLERS_MAX {
-        // Most are full again after a second: little is lost by forgetting all, and looking for them would cost every caller.
-        buckets.clear();
+        // To forget a full bucket changes nothing for its caller. Most are full again after a second.
+        buckets.retain(|_, bucket| {
+            bucket.refill(rate, now);
+            bucket.tokens < rate
+        });
+        // Where that leaves little room, every request would look through all of them again.
+        if buckets.len() > CALLERS_MAX / 2 {
+            buckets.clear();
+        }
     }
     let bucket = buckets.entry(key).or_insert_with(|| Bucket::full(rate, now));
     bucket.refill(rate, now);
@@ -311,6 +318,20 @@ mod tests {
             bucket.tokens -= 1.0;
             assert!(bucket.check_batch(commands, rate).is_ok(), "{commands} commands after {seconds} s");
         }
+    }
+
+    #[test]
+    fn debts_are_kept_when_callers_with_nothing_used_are_forgotten() {
+        let (mut buckets, now) = (HashMap::new(), Instant::now());
+        refilled(&mut buckets, 0, 10, now).0.tokens = -100.0;
+        for caller in 1..=CALLERS_MAX {
+            refilled(&mut buckets, caller, 10, now);
+        }
+        assert_eq!(refilled(&mut buckets, 0, 10, now).0.tokens, -100.0);
+        for caller in 0..=CALLERS_MAX {
+            refilled(&mut buckets, caller, 10, now).0.tokens = 0.0;
+        }
+        assert!(buckets.len() <= CALLERS_MAX / 2, "{} with debts", buckets.len());
     }
 
     #[test]

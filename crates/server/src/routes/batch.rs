@@ -36,7 +36,9 @@ use crate::contacts::{NewKey, made_no_booking};
 use crate::idempotency::{IdempotencyKey, fingerprint};
 use crate::input::{parse, read_all, read_large_body, unreadable};
 use crate::keys::Role;
-use crate::limits::{BATCH_COMMANDS_MAX, LARGE_BODY_BYTES_MAX, PUBLIC_BATCH_BYTES_MAX};
+use crate::limits::{
+    BATCH_COMMANDS_MAX, LARGE_BODY_BYTES_MAX, PUBLIC_BATCH_BYTES_MAX, PUBLIC_BATCH_COMMANDS_MAX,
+};
 use crate::outer::{REPLAYED, RequestId};
 use crate::problem::Problem;
 use crate::routes::idempotency_key_reused;
@@ -100,7 +102,7 @@ struct Sent {
 ///
 /// Answered in order when all are durable. A command that is refused, or that cannot be understood, does not stop the others. A
 /// command without an `idempotency_key` of its own has the one of the header, with its place in the batch; another batch under
-/// that one is refused as a whole. The body may have 8 MiB, and 256 KiB with a `public` key.
+/// that one is refused as a whole. A batch may have 10,000 commands and 8 MiB, and with a `public` key 100 commands and 256 KiB.
 ///
 /// For rate limits a batch counts as many requests as it has commands. If too little of the limit is left, it is refused as a whole with
 /// 429 `RATE_LIMITED` and nothing is done. A batch of more commands than a second allows is accepted when none of the last second's budget is
@@ -167,9 +169,12 @@ pub(crate) async fn batch(
 
 /// The commands of a batch. They are read in one go, and one by one only if that shows that something is wrong with one of them.
 fn read(bytes: &[u8], caller: &Caller) -> Result<Vec<BatchCommand>, Problem> {
-    let check = |count: usize| match count {
-        1..=BATCH_COMMANDS_MAX => Ok(()),
-        _ => Err(Problem::invalid("/commands", format!("must be 1 to {BATCH_COMMANDS_MAX} commands"))),
+    let most = if caller.role == Role::Public { PUBLIC_BATCH_COMMANDS_MAX } else { BATCH_COMMANDS_MAX };
+    let check = |count: usize| {
+        if (1..=most).contains(&count) {
+            return Ok(());
+        }
+        Err(Problem::invalid("/commands", format!("must be 1 to {most} commands")))
     };
     if let Ok(Batch { commands }) = read_all(bytes) {
         check(commands.len())?;

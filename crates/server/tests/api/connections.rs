@@ -89,6 +89,55 @@ fn batch_of_a_public_key_has_a_smaller_body() {
 }
 
 #[test]
+fn batch_of_a_public_key_has_at_most_100_commands() {
+    let server = Server::start(&["--rate-limit-per-key", "50"]);
+    let admin = key(&server, None, "admin");
+    let public = format!("Bearer {}", key(&server, Some(&admin), "public"));
+    let send = |commands: usize| {
+        let body = json!({ "commands": vec![json!({ "op": "steal" }); commands] });
+        server.call("POST", "/v1/batch").header("Authorization", &public).json(&body).send()
+    };
+    let problem = send(101).expect_problem(400, "INVALID_REQUEST").to_string();
+    assert!(problem.contains("must be 1 to 100 commands"), "{problem}");
+    // What was refused left no debt.
+    await_some("a batch of as many commands as it may have is accepted", || {
+        let reply = send(100);
+        assert!([200, 429].contains(&reply.status), "{}", reply.text());
+        (reply.status == 200).then_some(())
+    });
+}
+
+#[test]
+fn unfinished_batches_of_public_keys_leave_room_for_others() {
+    const PUBLIC_BYTES_MAX: usize = 64 * 1024 * 1024;
+    let server = Server::start(&[]);
+    let admin = key(&server, None, "admin");
+    let public = key(&server, Some(&admin), "public");
+    let begin = || {
+        let mut stream = connect(server.address).expect("a connection");
+        let head = format!(
+            "POST /v1/batch HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {public}\r\n\
+             Content-Type: application/json\r\nContent-Length: 262144\r\n\r\n",
+            server.address
+        );
+        stream.write_all(head.as_bytes()).expect("the server reads");
+        stream.write_all(&vec![b' '; 262_143]).expect("the server reads");
+        stream
+    };
+    let unfinished: Vec<_> = (0..PUBLIC_BYTES_MAX / 262_144).map(|_| begin()).collect();
+    let send = |key: &str| {
+        let call = server.call("POST", "/v1/batch").header("Authorization", &format!("Bearer {key}"));
+        call.json(&json!({ "commands": [{ "op": "steal" }] })).send()
+    };
+    let refused =
+        await_some("the budget is used up", || Some(send(&public)).filter(|reply| reply.status == 503));
+    refused.expect_problem(503, "OVERLOADED");
+    assert_eq!(send(&admin).status, 200);
+    drop(unfinished);
+    await_some("the budget is free again", || (send(&public).status == 200).then_some(()));
+}
+
+#[test]
 fn unfinished_bodies_take_memory_for_what_was_sent_until_they_are_given_up() {
     const CLIENTS: usize = 20;
     const SENT_BYTES: usize = 100_000;

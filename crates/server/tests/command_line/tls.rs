@@ -47,8 +47,12 @@ impl Home {
     }
 
     fn start(&self) -> Server {
+        self.start_with(&[])
+    }
+
+    fn start_with(&self, more: &[&str]) -> Server {
         let arguments = self.serve();
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(more.iter().copied()).collect();
         Server::spawn_logging(&mut boxoffice(&arguments), std::fs::File::create(self.file("log")).unwrap())
     }
 
@@ -115,6 +119,19 @@ fn bookings_are_made_over_tls_and_plain_connections_get_nothing() {
     assert!(ask(&server, other.cert.der(), "GET", "/healthz", &Value::Null).is_err());
     // A handshake that does not begin is given up.
     assert_eq!(silent.read(&mut [0]).unwrap(), 0);
+    server.stop();
+}
+
+#[test]
+fn silent_connections_of_one_address_end_before_the_handshake_is_given_up() {
+    let home = Home::new();
+    let server = home.start_with(&["--connections-per-address", "4"]);
+    let began = std::time::Instant::now();
+    let silent: Vec<TcpStream> = (0..50).map(|_| server.connect()).collect();
+    for mut evicted in silent.iter().take(46) {
+        assert_eq!(evicted.read(&mut [0]).unwrap(), 0);
+    }
+    assert!(began.elapsed().as_secs() < 8, "the handshakes were given up after 10 s");
     server.stop();
 }
 
