@@ -58,6 +58,7 @@ pub(super) async fn stock(instance: &Instance, keys: &Keys, stock: &StockView) -
             }
             Expected::Document(_) => command("GET", key),
             Expected::Hash(_) => command("HGETALL", key),
+            Expected::Nothing => command("EXISTS", key),
         });
     }
     commands.push(get_sequence());
@@ -153,6 +154,7 @@ enum Expected {
     Document(serde_json::Value),
     Bitmap(Vec<u8>),
     Hash(BTreeMap<String, String>),
+    Nothing,
 }
 
 impl Expected {
@@ -179,6 +181,10 @@ impl Expected {
                 let found: Vec<u8> = FromRedisValue::from_redis_value(found)?;
                 Ok((differing(&found, expected), hexadecimal(&found)))
             }
+            Expected::Nothing => {
+                let exists: bool = FromRedisValue::from_redis_value(found)?;
+                Ok((exists.into(), "a value".to_owned()))
+            }
             Expected::Hash(expected) => {
                 let found: BTreeMap<String, String> = FromRedisValue::from_redis_value(found)?;
                 let lacking = expected.iter().filter(|(name, value)| found.get(*name) != Some(value)).count();
@@ -196,6 +202,7 @@ impl std::fmt::Display for Expected {
             Expected::Document(document) => write!(f, "{document}"),
             Expected::Bitmap(bits) => f.write_str(&hexadecimal(bits)),
             Expected::Hash(fields) => write!(f, "{fields:?}"),
+            Expected::Nothing => f.write_str("nothing"),
         }
     }
 }
@@ -231,6 +238,7 @@ fn values(writes: &[Write]) -> Vec<(String, Expected)> {
                 values.extend(counters.iter().map(counter));
             }
             What::Drop => values.push((key.clone(), Expected::Hash(BTreeMap::new()))),
+            What::Gone => values.push((key.clone(), Expected::Nothing)),
             What::Fields(fields) => match values.last_mut() {
                 Some((last, Expected::Hash(known))) if last == key => known.extend(fields.iter().cloned()),
                 _ => values.push((key.clone(), Expected::Hash(fields.iter().cloned().collect()))),

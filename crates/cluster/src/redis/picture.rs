@@ -34,6 +34,8 @@ pub(super) enum What {
     Bitmap(Vec<u8>),
     /// It is gone; of a hash, before its fields are written.
     Drop,
+    /// It is gone and stays so.
+    Gone,
     /// These fields of a hash are so.
     Fields(Vec<(String, String)>),
     /// These fields of a hash are gone.
@@ -46,6 +48,9 @@ pub(super) enum What {
 
 /// All of a stock.
 pub(super) fn whole(keys: &Keys, stock: &StockView) -> Vec<Write> {
+    if stock.is_deleted() {
+        return deleted(keys, stock);
+    }
     let mut writes = vec![state(keys, stock)];
     match &stock.kind {
         KindView::Event(event) => {
@@ -71,6 +76,9 @@ pub(super) fn whole(keys: &Keys, stock: &StockView) -> Vec<Write> {
 
 /// What is not as in an earlier view of the same inventory.
 pub(super) fn since(keys: &Keys, before: &StockView, stock: &StockView) -> Vec<Write> {
+    if stock.is_deleted() {
+        return deleted(keys, stock);
+    }
     let mut writes = vec![state(keys, stock)];
     match (&before.kind, &stock.kind) {
         (KindView::Event(before), KindView::Event(event)) => {
@@ -106,6 +114,21 @@ pub(super) fn since(keys: &Keys, before: &StockView, stock: &StockView) -> Vec<W
     let changed = pools(stock).filter(|(name, pool)| known.get(name) != Some(pool));
     writes.extend(fields(&keys.pools(), changed));
     writes
+}
+
+/// Of a deleted event only its document stays, without counters, so that the mirror can be told from one that lacks the event.
+fn deleted(keys: &Keys, stock: &StockView) -> Vec<Write> {
+    let mut gone = vec![keys.pools()];
+    if let KindView::Event(event) = &stock.kind {
+        gone.push(keys.sellout());
+        for SubsectionView { address, rows, .. } in event.subsections.iter().map(|subsection| &**subsection) {
+            let in_rows = keys.available_in_rows(address);
+            gone.extend([keys.seats(address), keys.available(address)]);
+            gone.extend((1..=*rows).map(|row| format!("{in_rows}:{row}")));
+        }
+    }
+    let gone = gone.into_iter().map(|key| Write { key, what: What::Gone });
+    [state(keys, stock)].into_iter().chain(gone).collect()
 }
 
 fn seats_since(
@@ -203,6 +226,7 @@ fn state(keys: &Keys, stock: &StockView) -> Write {
     let status = stock.terms.status.word();
     let mut state = json!({ "name": stock.terms.name, "status": status, "sequence": stock.sequence });
     match &stock.kind {
+        _ if stock.is_deleted() => {}
         KindView::Event(event) => {
             state["event_stats"] = stats(event.totals);
             state["sections"] = sections(event);

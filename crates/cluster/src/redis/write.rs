@@ -197,7 +197,7 @@ fn stock_command(keys: &Keys, since: i64, to: u64, writes: &[Write], has_json: b
                 eval.arg(if has_json { "document" } else { "text" }).arg(1).arg(document.to_string())
             }
             What::Bitmap(bits) => eval.arg("text").arg(1).arg(bits.as_slice()),
-            What::Drop => eval.arg("drop").arg(0),
+            What::Drop | What::Gone => eval.arg("drop").arg(0),
             What::Fields(fields) => eval.arg("fields").arg(2 * fields.len()).arg(fields),
             What::Lose(names) => eval.arg("lose").arg(names.len()).arg(names),
             What::Seats(seats) => {

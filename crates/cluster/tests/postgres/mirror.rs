@@ -160,6 +160,34 @@ async fn what_somebody_changed_in_the_mirror_is_named_and_repaired() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn deleted_event_has_no_units_in_the_mirror() {
+    let (database, redis) = (Database::start(), redis_server());
+    let urls = redis.url();
+    let node = Node::start(&database, &urls, &Clock::system());
+    let hall = open_hall(&node.engine, 3, 7).await;
+    mirror_shows_the_truth(&urls, &node.store()).await;
+    assert_eq!(ask::<u32>(&redis, &["GET", "seats_avail:hall:A-1"]).await, 21);
+    node.engine.submit(hall, Command::of(Action::DeleteEvent)).await.unwrap();
+    let only_the_document = async || {
+        mirror_shows_the_truth(&urls, &database.shared_store()).await;
+        let mut keys: Vec<String> = ask(&redis, &["KEYS", "*hall*"]).await;
+        keys.sort();
+        assert_eq!(keys, ["event_sequence:hall", "event_state:hall"]);
+        let state: String = ask(&redis, &["GET", "event_state:hall"]).await;
+        assert!(state.contains("\"status\":\"deleted\"") && !state.contains("available"), "{state}");
+    };
+    only_the_document().await;
+    node.stop().await;
+    // What was written before it was deleted is named and removed.
+    ask::<redis::Value>(&redis, &["SET", "seats_avail:hall:A-1", "21"]).await;
+    let (instances, store) = (instances(&urls), database.shared_store());
+    let difference = check(instances.first(), &store, |_, _| {}).await.unwrap_err().to_string();
+    assert!(difference.contains("seats_avail:hall:A-1"), "{difference}");
+    rebuild(instances.first(), &store, |_, _| {}).await.unwrap();
+    only_the_document().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rebuilding_leaves_no_booking_of_another_history() {
     let (database, redis) = (Database::start(), redis_server());
     let urls = redis.url();
