@@ -109,12 +109,16 @@ async fn the_mirror_shows_what_two_nodes_sell_of_every_kind() {
             assert!(found.contains(&part), "{key} {name}: {found}, expected {part}");
         }
     }
-    let live =
-        database.rows("SELECT id, status FROM booking WHERE status IN ('on_hold', 'confirmed', 'redeemed')");
+    let live = database.rows(
+        "SELECT i.tenant, b.id, b.status FROM booking b JOIN inventory i ON i.number = b.inventory
+         WHERE b.status IN ('on_hold', 'confirmed', 'redeemed')",
+    );
     assert!(live.len() > 5);
     for booking in live {
-        let (id, status) = booking.split_once('|').unwrap();
-        assert_eq!(ask::<String>(&redis, &["HGET", &format!("booking:{id}"), "state"]).await, status);
+        let [tenant, id, status]: [&str; 3] = booking.split('|').collect::<Vec<_>>().try_into().unwrap();
+        let key =
+            if tenant == "default" { format!("booking:{id}") } else { format!("booking:{tenant}/{id}") };
+        assert_eq!(ask::<String>(&redis, &["HGET", &key, "state"]).await, status);
     }
     for node in nodes {
         node.stop().await;
