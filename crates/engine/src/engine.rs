@@ -30,7 +30,7 @@ use crate::routing::{Position, Routed, Router};
 use crate::shard::{Request, Target};
 use crate::snapshot::Retention;
 use crate::stepped::{Assembled, assemble};
-use crate::store::{CommitError, Document, EmbeddedStore, OpenError, Store, StoreError};
+use crate::store::{CommitError, EmbeddedStore, OpenError, Store, StoreError};
 use crate::subscription::Subscription;
 use crate::threads::{News, Nudge, Offer, Question, Shared, Sought, StopReason, Threads};
 use crate::view::StockView;
@@ -563,52 +563,6 @@ impl Engine {
         }
     }
 
-    /// The small records whose names begin with a prefix, in order of name. Reads the store.
-    pub fn documents(&self, prefix: &str) -> Result<Vec<Document>, StoreError> {
-        self.must_be_available()?;
-        self.running.shared.store.documents(prefix)
-    }
-
-    /// The small records that have these names, in no order. Blocks for as long as reading takes.
-    ///
-    /// # Errors
-    /// If the store cannot be read.
-    pub fn documents_named(&self, names: &[String]) -> Result<Vec<Document>, StoreError> {
-        self.must_be_available()?;
-        self.running.shared.store.documents_named(names)
-    }
-
-    /// Makes small records durable, all or none; those without contents are removed. Blocks for as long as a commit takes.
-    ///
-    /// # Errors
-    /// If the store cannot be written: then the engine has stopped, unless the store is only away.
-    pub fn write_documents(&self, documents: &[(String, Option<Vec<u8>>)]) -> Result<(), SubmitError> {
-        self.write(|store| store.write_documents(documents))
-    }
-
-    /// Removes the small records whose names begin so, overwrites what is left of them on the store's own disk, and keeps `mark` in their
-    /// place. Durable when it returns. Their contents must be random, as keys are. Blocks for as long as a commit and reading the whole
-    /// store take.
-    ///
-    /// # Errors
-    /// As with [`Engine::write_documents`].
-    pub fn erase_documents(&self, prefix: &str, mark: Document) -> Result<(), SubmitError> {
-        let (names, contents): (Vec<_>, Vec<_>) = self.documents(prefix)?.into_iter().unzip();
-        let (mark, at) = mark;
-        let removed = names.into_iter().map(|name| (name, None));
-        self.write_documents(&removed.chain([(mark, Some(at))]).collect::<Vec<_>>())?;
-        if contents.is_empty() { Ok(()) } else { self.write(|store| store.wipe(&contents)) }
-    }
-
-    /// Makes a small record durable unless there is one of that name, and says whether it did; for what several processes
-    /// must agree on. Two that share a handle of this engine must not ask at the same time.
-    ///
-    /// # Errors
-    /// If the store cannot be written: then the engine has stopped, unless the store is only away.
-    pub fn create_document(&self, name: &str, contents: &[u8]) -> Result<bool, SubmitError> {
-        self.write(|store| store.create_document(name, contents))
-    }
-
     /// A new id for a booking of an inventory.
     pub fn new_booking_id(&self, inventory: InventoryNumber) -> BookingId {
         ids::booking_id(inventory, self.now(), rand::random())
@@ -781,6 +735,7 @@ pub(crate) fn shard_of(route: u64, shards: usize) -> usize {
 
 mod attempts;
 mod bookings;
+mod documents;
 mod tickets;
 
 pub use tickets::TicketView;

@@ -24,6 +24,7 @@ use tokio::time::MissedTickBehavior;
 use crate::answer::status_of;
 use crate::app::App;
 use crate::caller::Caller;
+use crate::contacts;
 use crate::measure;
 use crate::problem::Problem;
 use crate::routes::bookings::create::ROUTE;
@@ -148,14 +149,20 @@ fn record(
 /// Counts, and queues if they were not granted, the bookings that this server decides after their callers got 202. Ends when it
 /// decides no more.
 pub(crate) async fn note_async_bookings(app: Arc<App>, mut decided: mpsc::Receiver<AsyncBooking>) {
-    while let Some(AsyncBooking { request_id, inventory, customer, outcome }) = decided.recv().await {
+    while let Some(decided) = decided.recv().await {
+        let AsyncBooking { request_id, inventory, customer, contact, outcome } = decided;
         let Some(name) = app.engine.name(inventory) else { continue };
         let Some((tenant, kind, id)) = parts_of_name(&name) else { continue };
+        if matches!(outcome, AsyncOutcome::Replayed | AsyncOutcome::Refused(_)) {
+            let unused = contact.and_then(|sealed| contacts::document_of(tenant, &sealed));
+            app.contacts.remove(unused.into_iter().collect()).await;
+        }
         let (code, status) = match outcome {
             AsyncOutcome::Granted => {
                 measure::count_granted(kind);
                 continue;
             }
+            AsyncOutcome::Replayed => continue,
             AsyncOutcome::Refused(refusal) => (refusal.code(), status_of(refusal.kind())),
             AsyncOutcome::Failed => ("OUTCOME_UNKNOWN", StatusCode::SERVICE_UNAVAILABLE),
         };

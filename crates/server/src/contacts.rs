@@ -20,6 +20,7 @@ use tokio::sync::{mpsc, oneshot};
 use utoipa::ToSchema;
 
 use crate::caller::Caller;
+use crate::erasures;
 use crate::problem::Problem;
 use crate::secret::Secret;
 
@@ -75,20 +76,22 @@ pub(crate) struct Contacts {
     /// Hashes customers.
     hash_key: [u8; 32],
     writes: mpsc::Sender<KeyWrite>,
+    /// Held by an erasure: two of one customer must not run at the same time.
+    erasing: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// The key of a contact that was sealed and is not yet in the store.
-pub(crate) struct NewKey {
+pub(crate) struct UnsavedKey {
     document: String,
     key: ContactKey,
 }
 
 enum KeyWrite {
-    Keep { keys: Vec<NewKey>, written: oneshot::Sender<Result<(), SubmitError>> },
+    Keep { keys: Vec<UnsavedKey>, written: oneshot::Sender<Result<(), SubmitError>> },
     Remove(Vec<String>),
 }
 
-impl NewKey {
+impl UnsavedKey {
     /// The document that it will be.
     pub(crate) fn document(&self) -> &str {
         &self.document
@@ -99,8 +102,10 @@ impl Contacts {
     pub(crate) fn new(engine: &Engine, secret: &Secret) -> Contacts {
         let (writes, waiting) = mpsc::channel(KEY_WRITES_WAITING_MAX);
         tokio::spawn(write_keys(engine.clone(), waiting));
+        let erasing = Arc::new(tokio::sync::Mutex::new(()));
+        tokio::spawn(finish_erasures(engine.clone(), Arc::clone(&erasing)));
         let hash_key = secret.derive("customers of contacts", &[]);
-        Contacts { engine: engine.clone(), hash_key, writes }
+        Contacts { engine: engine.clone(), hash_key, writes, erasing }
     }
 
     /// A contact as the journal keeps it, and its key, which [`Contacts::keep`] must write before the contact is.
@@ -109,7 +114,7 @@ impl Contacts {
         tenant: &str,
         customer: &str,
         contact: &Contact,
-    ) -> Result<(Arc<[u8]>, NewKey), Problem> {
+    ) -> Result<(Arc<[u8]>, UnsavedKey), Problem> {
         contact.check()?;
         let (id, key): ([u8; HASH_BYTES], ContactKey) = (rand::random(), rand::random());
         let name: KeyName =
@@ -117,11 +122,11 @@ impl Contacts {
         let plain = serde_json::to_vec(contact).expect("a contact is plain data");
         let sealed = cipher(&key).encrypt(&Nonce::default(), plain.as_slice()).expect("contacts are short");
         let sealed = [name.as_slice(), &sealed].concat();
-        Ok((sealed.into(), NewKey { document: document(tenant, &name), key }))
+        Ok((sealed.into(), UnsavedKey { document: document(tenant, &name), key }))
     }
 
     /// Makes keys durable. Requests that wait at the same time share a commit.
-    pub(crate) async fn keep(&self, keys: Vec<NewKey>) -> Result<(), Problem> {
+    pub(crate) async fn keep(&self, keys: Vec<UnsavedKey>) -> Result<(), Problem> {
         if keys.is_empty() {
             return Ok(());
         }
@@ -145,9 +150,20 @@ impl Contacts {
         let hash = hexadecimal(&self.customer_hash(tenant, customer));
         let (keys, mark) =
             (format!("{KEY_PREFIX}{tenant}/{hash}/"), format!("{ERASURE_PREFIX}{tenant}/{hash}"));
-        let engine = self.engine.clone();
-        let erase = move || engine.erase_documents(&keys, (mark, engine.now().0.to_string().into_bytes()));
-        Ok(tokio::task::spawn_blocking(erase).await.expect("it does not panic")?)
+        let (engine, erasing) = (self.engine.clone(), Arc::clone(&self.erasing));
+        // As a task, so that it comes to its end although the client hangs up.
+        let erasure = tokio::spawn(async move {
+            let _one_at_a_time = erasing.lock().await;
+            let erase = move || {
+                let last = engine.documents_named(std::slice::from_ref(&mark))?;
+                let last_ms = last.iter().map(|(_, at)| erasures::time_in(at)).max();
+                // Clocks differ: an erasure is always later than the one before.
+                let at_ms = engine.now().0.max(last_ms.map_or(i64::MIN, |ms| ms.saturating_add(1)));
+                engine.erase_documents(&keys, (mark, at_ms.to_string().into_bytes()))
+            };
+            tokio::task::spawn_blocking(erase).await.expect("it does not panic")
+        });
+        Ok(erasure.await.expect("it does not panic")?)
     }
 
     /// The keys that open the contacts of these bookings: none for callers who may not read contacts.
@@ -242,6 +258,15 @@ impl ContactKeys {
     }
 }
 
+/// Finishes erasures that were interrupted when the server ended.
+async fn finish_erasures(engine: Engine, erasing: Arc<tokio::sync::Mutex<()>>) {
+    let _one_at_a_time = erasing.lock().await;
+    let finished = tokio::task::spawn_blocking(move || engine.finish_erasures()).await;
+    if let Ok(Err(error)) = finished {
+        tracing::warn!(%error, "an interrupted erasure was not finished; the next start tries again");
+    }
+}
+
 /// Writes and removes keys, all that wait in one commit.
 async fn write_keys(engine: Engine, mut waiting: mpsc::Receiver<KeyWrite>) {
     let mut writes = Vec::new();
@@ -251,8 +276,9 @@ async fn write_keys(engine: Engine, mut waiting: mpsc::Receiver<KeyWrite>) {
         for write in writes.drain(..) {
             match write {
                 KeyWrite::Keep { keys, written } => {
+                    let names: Vec<String> = keys.iter().map(|new| new.document.clone()).collect();
                     documents.extend(keys.into_iter().map(|new| (new.document, Some(new.key.to_vec()))));
-                    callers.push(written);
+                    callers.push((names, written));
                 }
                 KeyWrite::Remove(names) => to_remove.extend(names),
             }
@@ -266,9 +292,11 @@ async fn write_keys(engine: Engine, mut waiting: mpsc::Receiver<KeyWrite>) {
             Ok(()) => to_remove.clear(),
             Err(error) => tracing::warn!(%error, "keys of contacts cannot be written"),
         }
-        for caller in callers {
-            // A caller that disconnected has dropped its end.
-            drop(caller.send(result.clone()));
+        for (names, caller) in callers {
+            // Without an `Ok` the caller makes no booking, although the keys may have been written.
+            if caller.send(result.clone()).is_err() || result.is_err() {
+                to_remove.extend(names);
+            }
         }
     }
 }
@@ -304,7 +332,7 @@ fn name_in(document: &str) -> Option<KeyName> {
     [half(customer)?, half(id)?].concat().try_into().ok()
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use boxoffice_engine::store::Document;
 
-use crate::contacts::{ERASURE_PREFIX, KEY_PREFIX};
+use crate::contacts::{ERASURE_PREFIX, KEY_PREFIX, hexadecimal};
 use crate::secret;
 
 const TITLE: &str = "boxoffice erasures, format 1, store ";
@@ -82,13 +82,13 @@ impl Erasures {
     }
 }
 
-fn time_in(contents: &[u8]) -> i64 {
+pub(crate) fn time_in(contents: &[u8]) -> i64 {
     std::str::from_utf8(contents).ok().and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
 fn store_id(store_secret: &[u8]) -> String {
     let id = blake3::derive_key("boxoffice list of erasures", store_secret);
-    id.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&id[..8])
 }
 
 #[cfg(test)]

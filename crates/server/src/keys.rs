@@ -134,6 +134,12 @@ impl Keys {
         // One that is made meanwhile must not be forgotten.
         let _one_at_a_time = self.making.lock();
         let found = read(&self.engine)?;
+        for (id, key) in &*self.by_id.read() {
+            // The first use may not be written yet.
+            if let Some(found) = found.get(id) {
+                found.is_used.0.fetch_or(key.is_used.0.load(Ordering::Relaxed), Ordering::Relaxed);
+            }
+        }
         let has_changed = *self.by_id.read() != found;
         if has_changed {
             *self.by_id.write() = found;

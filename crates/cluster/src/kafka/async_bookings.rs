@@ -1,6 +1,7 @@
 //! Bookings whose caller got 202 and does not wait for the decision.
 //!
-//! The node that decides one queues the outcome here, without waiting, so that it can be counted and listed. The id of the request
+//! The node that decides one queues the outcome here, without waiting, so that it can be counted and listed, and the key of an unused
+//! contact removed. The id of the request
 //! travels as a header of the command's message. What is in the queue when the node dies is not counted.
 
 use std::sync::Arc;
@@ -26,6 +27,8 @@ pub struct AsyncBooking {
     pub inventory: InventoryNumber,
     /// The caller's reference.
     pub customer: Arc<str>,
+    /// How to reach the customer, as the caller sealed it.
+    pub contact: Option<Arc<[u8]>>,
     /// The decision.
     pub outcome: AsyncOutcome,
 }
@@ -35,6 +38,8 @@ pub struct AsyncBooking {
 pub enum AsyncOutcome {
     /// It was made.
     Granted,
+    /// It was decided before: this request changed nothing.
+    Replayed,
     /// The rules or the stock forbid it.
     Refused(Box<Refusal>),
     /// It cannot be decided and is a dead letter.
@@ -61,8 +66,7 @@ fn request_id(headers: &OwnedHeaders) -> Option<String> {
 }
 
 impl AsyncBookings {
-    /// Queues the outcome of a command whose caller does not wait, if it is a booking that was decided for the first time. `answer` is
-    /// `None` of a dead letter.
+    /// Queues the outcome of a command whose caller does not wait, if it is a booking. `answer` is `None` of a dead letter.
     pub(super) fn note(
         &self,
         inventory: InventoryNumber,
@@ -73,12 +77,13 @@ impl AsyncBookings {
         let Action::Book(book) = &command.action else { return };
         let Some(request_id) = headers.and_then(request_id) else { return };
         let outcome = match answer {
-            Some(Answer { replayed: true, .. }) => return,
+            Some(Answer { replayed: true, .. }) => AsyncOutcome::Replayed,
             Some(Answer { outcome: Outcome::Granted(_), .. }) => AsyncOutcome::Granted,
             Some(Answer { outcome: Outcome::Refused(refusal), .. }) => AsyncOutcome::Refused(refusal),
             None => AsyncOutcome::Failed,
         };
-        let booking = AsyncBooking { request_id, inventory, customer: Arc::clone(&book.customer), outcome };
+        let (customer, contact) = (Arc::clone(&book.customer), book.contact.clone());
+        let booking = AsyncBooking { request_id, inventory, customer, contact, outcome };
         if self.0.try_send(booking).is_err() {
             tracing::debug!("a booking decided after 202 is not counted: too many wait");
         }

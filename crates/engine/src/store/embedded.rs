@@ -45,7 +45,7 @@ use super::tables::{
 };
 use super::waiting::{Gathered, Waiting};
 use super::wiping;
-use super::{BatchWrite, CommitError, Document, Store, StoreError, Stored};
+use super::{BatchWrite, CommitError, Document, SecretStart, Store, StoreError, Stored};
 use crate::attempt::{Attempt, AttemptFilter, AttemptId, AttemptPage};
 use crate::ids::InventoryNumber;
 use crate::limits::{ATTEMPTS_PRUNED_AT_ONCE, LOG_FILE_BYTES_MAX, SNAPSHOT_CHUNK_BYTES};
@@ -70,6 +70,8 @@ pub struct EmbeddedStore {
     log: Mutex<Log>,
     /// Never locked while something is written.
     waiting: RwLock<Waiting>,
+    /// Locked by readers of documents. A reader that began before an erasure may still read pages with what was erased.
+    document_readers: RwLock<()>,
     /// Locked by whoever moves what waits into redb.
     moving: Mutex<()>,
     /// Of whoever moves it. Whoever else wants to use redb is in a hurry.
@@ -195,6 +197,7 @@ impl EmbeddedStore {
             mark,
             log: Mutex::new(Log::new(files.logs, files.log_bytes_max, key)),
             waiting: RwLock::default(),
+            document_readers: RwLock::default(),
             moving: Mutex::default(),
             pace,
             failed: OnceLock::new(),
@@ -548,6 +551,7 @@ impl Store for EmbeddedStore {
     }
 
     fn documents(&self, prefix: &str) -> Result<Vec<Document>, StoreError> {
+        let _reader = self.document_readers.read();
         self.read(
             |_| (),
             |transaction, ()| {
@@ -583,10 +587,11 @@ impl Store for EmbeddedStore {
         })
     }
 
-    fn wipe(&self, secrets: &[Vec<u8>]) -> Result<(), CommitError> {
-        // Most of the file is read before other writers are kept out.
-        let found = wiping::find(&self.file, secrets).map_err(|error| failed_write("the store", &error))?;
-        self.write(Durability::Immediate, |_| Ok(wiping::overwrite(&self.file, &found)?))
+    fn wipe(&self, starts: &[SecretStart]) -> Result<(), CommitError> {
+        // The file is read before other writers are kept out.
+        let found = wiping::find(&self.file, starts).map_err(|error| failed_write("the store", &error))?;
+        let _no_reader = self.document_readers.write();
+        self.write(Durability::Immediate, |_| Ok(wiping::overwrite(&self.file, starts, &found)?))
     }
 
     fn keep_attempts(&self, attempts: &[Attempt]) -> Result<(), CommitError> {

@@ -87,11 +87,11 @@ pub trait Store: Send + Sync + 'static {
     /// After an error the store must not be used for another commit, as with [`Store::commit`].
     fn write_documents(&self, documents: &[(String, Option<Vec<u8>>)]) -> Result<(), CommitError>;
 
-    /// Overwrites what is left of removed records on disk. Only records that were removed durably, of random contents, may be named by
-    /// their contents. Reads the whole store. Stores whose files other programs write leave it to these.
+    /// Overwrites what is left on disk of secrets of [`SECRET_BYTES`] random bytes that begin so. All records that contained them must
+    /// have been removed durably. Reads the whole store. Stores whose files other programs write leave it to these.
     ///
     /// After an error the store must not be used for another commit, as with [`Store::commit`].
-    fn wipe(&self, _contents: &[Vec<u8>]) -> Result<(), CommitError> {
+    fn wipe(&self, _starts: &[SecretStart]) -> Result<(), CommitError> {
         Ok(())
     }
 
@@ -210,6 +210,12 @@ pub type ToldOfTurn = Box<dyn FnOnce(bool) + Send>;
 
 /// A small record of whoever embeds the engine (API keys, webhooks, settings) and its name.
 pub type Document = (String, Vec<u8>);
+
+/// Bytes of a secret that can be wiped.
+pub const SECRET_BYTES: usize = 32;
+
+/// The first half of a secret: enough to find it by, and not enough to use it.
+pub type SecretStart = [u8; SECRET_BYTES / 2];
 
 impl From<StoreError> for CommitError {
     fn from(error: StoreError) -> CommitError {

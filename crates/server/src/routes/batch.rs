@@ -32,7 +32,7 @@ use super::bookings::{acted, operation};
 use crate::app::App;
 use crate::attempts;
 use crate::caller::{Caller, find_booking};
-use crate::contacts::{NewKey, made_no_booking};
+use crate::contacts::{UnsavedKey, made_no_booking};
 use crate::idempotency::{IdempotencyKey, fingerprint};
 use crate::input::{parse, read_all, read_large_body, unreadable};
 use crate::keys::Role;
@@ -137,6 +137,17 @@ pub(crate) async fn batch(
     let bytes = read_large_body(&app, &parts.headers, body, bytes_max).await?;
     let commands = read(&bytes, &caller)?;
     app.rates.admit_batch(&caller, commands.len())?;
+    // As a task, so that it comes to its end although the client hangs up: unused keys of contacts are removed at the end.
+    tokio::spawn(run(app, caller, request_id, header_key, commands)).await.expect("it does not panic")
+}
+
+async fn run(
+    app: Arc<App>,
+    caller: Caller,
+    request_id: String,
+    header_key: IdempotencyKey,
+    commands: Vec<BatchCommand>,
+) -> Result<Response, Problem> {
     let mut answered = Answered {
         app: &app,
         caller: &caller,
@@ -504,7 +515,7 @@ impl Answered<'_> {
         command: &BatchCommand,
         key: IdempotencyKey,
         asked_at: Timestamp,
-        new_keys: &mut Vec<NewKey>,
+        new_keys: &mut Vec<UnsavedKey>,
     ) -> Result<(Sent, Command), Problem> {
         let (app, caller) = (self.app, self.caller);
         let batch = self.batch.filter(|_| command.key.is_none());

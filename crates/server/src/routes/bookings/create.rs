@@ -197,12 +197,32 @@ pub(crate) async fn create(
 ) -> Result<Response, Problem> {
     let (Parts { headers, .. }, body) = request.into_parts();
     let body = read_small_body(&app, &headers, body).await?;
-    let request = parse(body.bytes())
+    let request: Box<NewBooking> = parse(body.bytes())
         .map_err(|problem| attempts::with_attempt_of_body(problem, &caller, body.bytes()))?;
     drop(body);
+    let has_contact = request.contact.is_some();
+    let prefers_async = prefers_async(&headers);
+    let response = book(app, caller, key, request_id, prefers_async, expansion, request);
+    if has_contact {
+        // As a task, so that it comes to its end although the client hangs up: an unused key of a contact is removed at the end.
+        tokio::spawn(response).await.expect("it does not panic")
+    } else {
+        response.await
+    }
+}
+
+async fn book(
+    app: Arc<App>,
+    caller: Caller,
+    key: IdempotencyKey,
+    request_id: RequestId,
+    prefers_async: bool,
+    expansion: Expansion,
+    request: Box<NewBooking>,
+) -> Result<Response, Problem> {
     let prepared = prepare(&app, caller, key, request).await?;
-    // Whoever is told of an id before it is decided must not have chosen it: it may be another's, and the token with it.
-    if app.commands_are_routed && prepared.sent.request.id.is_none() && prefers_async(&headers) {
+    // A caller that gets an id before it is decided must not have chosen it: it may be another's, and the token with it.
+    if app.commands_are_routed && prepared.sent.request.id.is_none() && prefers_async {
         return prepared.hand_over(&app, &request_id).await;
     }
     let inventory = prepared.sent.inventory;
@@ -329,7 +349,8 @@ impl Prepared {
 }
 
 /// Of a booking that may be named before it is decided, under a key: the same each time the same request is sent, or a retry would be
-/// told of a booking that never is; and another one for another request under that key, whose sender is not to have the token. Its
+/// told of a booking that never is; and, the contact apart, another one for another request under that key, whose sender is not to have the
+/// token. Its
 /// time is none, as its bits are all needed to tell it from others.
 fn id_under_key(
     app: &App,

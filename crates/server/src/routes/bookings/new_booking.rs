@@ -16,7 +16,7 @@ use super::body::{string, value};
 use super::create::booking_id_taken;
 use crate::app::App;
 use crate::caller::Caller;
-use crate::contacts::{Contact, NewKey};
+use crate::contacts::{Contact, UnsavedKey};
 use crate::fault::shown;
 use crate::idempotency::Understood;
 use crate::ids::{CustomerReference, TicketId, chosen_id, find_inventory};
@@ -218,7 +218,7 @@ impl NewBooking {
         caller: &Caller,
         inventory: InventoryNumber,
         asked_at: Timestamp,
-    ) -> Result<(Book, Option<NewKey>), Problem> {
+    ) -> Result<(Book, Option<UnsavedKey>), Problem> {
         let confirm = self.confirm.unwrap_or(false);
         if confirm && !caller.may_take_money() {
             return Err(Problem::forbidden("This key makes holds only."));
