@@ -15,6 +15,9 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0006_booking_ids_by_tenant.sql"),
 ];
 
+/// The first version of the tables whose journals this program reads.
+const JOURNALS_READ_SINCE: i64 = 6;
+
 /// Why the tables cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SchemaError {
@@ -31,7 +34,15 @@ pub enum SchemaError {
         /// What this program makes.
         known: i64,
     },
-    /// Nobody has made them, or only older ones.
+    /// They have journals in a format that this program does not read.
+    #[error(
+        "the database's tables are of version {found}, and their journals cannot be read by this program: use the version that wrote them"
+    )]
+    OldJournals {
+        /// What is there.
+        found: i64,
+    },
+    /// They do not exist, or are older.
     #[error(
         "the database's tables are of version {found}, and this program needs version {known}: run `boxoffice migrate`"
     )]
@@ -59,6 +70,13 @@ pub(super) async fn migrate(connection: &mut PgConnection) -> Result<i64, Schema
     let found = version(&mut transaction).await?;
     if found > known() {
         return Err(SchemaError::TooNew { found, known: known() });
+    }
+    if (1..JOURNALS_READ_SINCE).contains(&found) {
+        let has_journals: bool =
+            query("SELECT EXISTS (SELECT FROM inventory)").fetch_one(&mut *transaction).await?.try_get(0)?;
+        if has_journals {
+            return Err(SchemaError::OldJournals { found });
+        }
     }
     let done = usize::try_from(found).expect("not negative and below the number of migrations");
     for migration in &MIGRATIONS[done..] {
