@@ -64,7 +64,7 @@ pub struct Beside {
 struct Aborted(Vec<JoinHandle<()>>);
 
 impl Beside {
-    /// Keeps the mirror, tells and hears what has moved, and pings each Redis. Needs a runtime; waits for nobody, also not for Redis.
+    /// Keeps the mirror, tells and hears what has moved, and pings each Redis. Needs a runtime; does not wait for Redis.
     pub fn start(instances: &Instances, engine: &Engine, store: Arc<dyn Store>) -> Beside {
         let first = || Arc::clone(instances.first());
         let (finish, told) = oneshot::channel();

@@ -63,7 +63,7 @@ async fn of_many_who_want_a_lock_one_has_it_at_a_time() {
 #[tokio::test]
 async fn a_minority_may_be_down_or_hang_and_a_majority_may_not() {
     let (mut servers, urls) = three();
-    // Each question waits so long for the server that hangs.
+    // Each request waits this time for the server that hangs.
     let settings = LockSettings { answer_max: Duration::from_secs(4), ..once() };
     let (ours, theirs) = (locks(&urls, settings), locks(&urls, settings));
     servers[0].kill();

@@ -100,7 +100,7 @@ fn however_many_inventories_are_hot_turns_take_few_connections() {
         );
     };
     (1..=HOT).for_each(ask);
-    let answer = || told.recv_timeout(DEADLINE).expect("whoever asks is told");
+    let answer = || told.recv_timeout(DEADLINE).expect("each request gets an answer");
     let had: Vec<u32> =
         (1..=HOT).map(|_| answer()).filter(|&(_, is_ours)| is_ours).map(|(number, _)| number).collect();
     assert!((1..=8).contains(&had.len()), "{had:?}");
@@ -119,7 +119,7 @@ fn however_many_inventories_are_hot_turns_take_few_connections() {
             break;
         }
         store.end_turn(InventoryNumber(HOT + 1));
-        assert!(begun.elapsed() < DEADLINE, "nobody else has a turn");
+        assert!(begun.elapsed() < DEADLINE, "no other inventory has a turn");
     }
 }
 
@@ -168,7 +168,7 @@ async fn large_reads_do_not_keep_a_node_from_hearing_what_others_did() {
     let asked = tokio::task::spawn_blocking(move || {
         (store.changed_heads(0).unwrap().0, store.heads_of(&[InventoryNumber(1)]).unwrap())
     });
-    let heads = timeout(DEADLINE, asked).await.expect("it waits for those who read").unwrap();
+    let heads = timeout(DEADLINE, asked).await.expect("it waits for readers").unwrap();
     assert_eq!(heads, (vec![first.head.clone()], vec![first.head.clone()]));
     lock.rollback().await.unwrap();
     for reader in readers {

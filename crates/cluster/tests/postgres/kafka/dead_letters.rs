@@ -50,7 +50,7 @@ async fn what_cannot_be_decided_is_put_aside_and_the_others_go_on() {
         assert_eq!(header(letter, "topic"), commands);
         assert_eq!(
             header(letter, "reason"),
-            "message version 114 is not known; this program reads version 2"
+            "message version 114 is not known; this program reads version 3"
         );
         assert!(header(letter, "offset").parse::<i64>().is_ok());
     }
@@ -72,7 +72,7 @@ async fn a_command_of_a_newer_program_is_left_to_it() {
     assert!(booking_of(&answer).is_some(), "{:?}", answer.outcome);
     let producer: FutureProducer = house.config("test").create().unwrap();
     let commands = house.topic("commands");
-    let newer = FutureRecord::to(&commands).key("hall").partition(0).payload(&[3_u8, 0][..]);
+    let newer = FutureRecord::to(&commands).key("hall").partition(0).payload(&[4_u8, 0][..]);
     producer.send(newer, Duration::from_secs(10)).await.unwrap();
     eventually("the server says that it is too old", || async { !node.engine.log_answers() }).await;
     let refused = node.engine.submit(hall, hold(node.engine.new_booking_id(hall), "bob")).await;
