@@ -435,22 +435,32 @@ fn check_keys(history: &History) -> Result<(), Violation> {
 }
 
 /// An id is taken only if a caller of the same tenant booked under it, as far as is known, or because it names an inventory: no answer
-/// tells which ids another tenant has.
+/// tells which ids another tenant has. A booking that is refused in the end has its id until then: it is decided again if another node
+/// committed first.
 fn check_taken_ids(history: &History) -> Result<(), Violation> {
     let booked = |asked: &Asked| match sort_of(&asked.command.action) {
         Asking::Booking(Sort::Book, id) => Some((tenant_of_name(&asked.inventory).to_owned(), id)),
         Asking::Booking(..) | Asking::Creation | Asking::Other => None,
     };
-    let is_refused =
-        |asked: &&Asked| asked.answer().is_some_and(|answer| matches!(answer.outcome, Outcome::Refused(_)));
-    let given: BTreeSet<(String, BookingId)> =
-        history.asked.iter().filter(|asked| !is_refused(asked)).filter_map(booked).collect();
-    for asked in history.asked.iter().filter(is_refused) {
-        let Some(Outcome::Refused(refusal)) = asked.answer().map(|answer| &answer.outcome) else { continue };
-        let Some((tenant, id)) = booked(asked).filter(|_| **refusal == Refusal::BookingIdTaken) else {
-            continue;
+    let refusal = |asked: &Asked| match &asked.answer()?.outcome {
+        Outcome::Refused(refusal) => Some((**refusal).clone()),
+        Outcome::Granted(_) => None,
+    };
+    let is_taken = |asked: &Asked| refusal(asked) == Some(Refusal::BookingIdTaken);
+    let mut by_id: BTreeMap<(String, BookingId), Vec<&Asked>> = BTreeMap::new();
+    for asked in history.asked.iter().filter(|asked| !is_taken(asked)) {
+        if let Some(id) = booked(asked) {
+            by_id.entry(id).or_default().push(asked);
+        }
+    }
+    for asked in history.asked.iter().filter(|asked| is_taken(asked)) {
+        let Some((tenant, id)) = booked(asked) else { continue };
+        let has_it = |other: &&Asked| {
+            let at_the_same_time =
+                other.asked_after <= asked.ended_after && asked.asked_after <= other.ended_after;
+            refusal(other).is_none() || at_the_same_time
         };
-        if inventory_of(id).is_none() && !given.contains(&(tenant, id)) {
+        if inventory_of(id).is_none() && !by_id.get(&(tenant, id)).is_some_and(|all| all.iter().any(has_it)) {
             return Err(Violation::Silent(format!("taken, and no caller of the tenant has it: {asked:?}")));
         }
     }
